@@ -1,0 +1,1 @@
+"""What bench/capture loads and captures, and who else captures it."""

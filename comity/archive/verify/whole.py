@@ -1,0 +1,53 @@
+"""All steps in their order. A step that needs what an earlier one could not find is skipped, and says so."""
+
+from typing import BinaryIO
+
+from comity.archive.signing.checks import Trust, check_signature
+from comity.archive.verify.container import Container, check_layout, check_stored, check_zip, open_container
+from comity.archive.verify.index import check_index, check_pages
+from comity.archive.verify.package import PACKAGE, check_digest, check_resources, read_description, read_digest
+from comity.archive.verify.records import check_records
+from comity.archive.verify.steps import Step, Verdict, failed, skipped
+
+NOBODY = Trust()
+STEPS = ("zip", "stored", "datapackage", "digest", "resources", "records", "index", "pages", "signature")
+
+
+def verify(file: BinaryIO, trust: Trust = NOBODY) -> Verdict:
+    """Checks the WACZ in `file`, which can be sought. Raises OSError where it cannot be read."""
+    container = open_container(file)
+    if isinstance(container, Step):
+        return Verdict((container, *(skipped(name, "needs a readable ZIP") for name in STEPS[1:])))
+    return Verdict((*_steps(container), *_signature(container, trust)))
+
+
+def _signature(container: Container, trust: Trust) -> list[Step]:
+    told = read_digest(container)
+    if told is None or "signedData" not in told:
+        return [skipped("signature", "not signed")]
+    return check_signature(told["signedData"], f"sha256:{container.hashes.get(PACKAGE)}", trust)
+
+
+def _steps(container: Container) -> list[Step]:
+    zip_step = check_zip(container)
+    described, described_step = read_description(container)
+    ours = described is not None and described.ours
+    if ours and zip_step.outcome == "ok" and (odd := check_layout(container)):
+        zip_step = failed("zip", odd[0] if len(odd) == 1 else f"{len(odd)} problems", odd)
+    found, records_step = check_records(container)
+    indexed, index_step = check_index(container, found)
+    resources = (
+        check_resources(container, described)
+        if described
+        else skipped("resources", "needs a readable datapackage.json")
+    )
+    return [
+        zip_step,
+        check_stored(container, ours=ours),
+        described_step,
+        check_digest(container),
+        resources,
+        records_step,
+        index_step,
+        check_pages(container, indexed),
+    ]

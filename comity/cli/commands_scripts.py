@@ -1,0 +1,190 @@
+"""`comity scripts`: the catalogue of scripts that run inside captured pages."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from comity.cli.commands_ledger import ledger_of
+from comity.cli.errors import BadInput
+from comity.cli.options import DataOption, JsonOption
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from blocks.clients.ledger import LedgerClient
+    from comity.cli.script_files import ScriptFile
+    from comity.contract.ledger import ScriptDetail, ScriptView
+
+scripts_app = typer.Typer(help="The catalogue of scripts that run in captured pages.", no_args_is_help=True)
+
+ScriptIdArgument = Annotated[str, typer.Argument(metavar="ID", help="The script's id.", show_default=False)]
+PhaseOption = Annotated[
+    str | None,
+    typer.Option("--phase", help="preload or behavior, where the file does not say.", show_default=False),
+]
+
+
+@scripts_app.command("add")
+def scripts_add(  # noqa: PLR0917 - typer reads options from parameters
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A TypeScript file.", show_default=False)],
+    ident: Annotated[str | None, typer.Option("--id", help="Its id; else the file's name.", show_default=False)] = None,
+    phase: PhaseOption = None,
+    options: Annotated[
+        str | None,
+        typer.Option(help="Its options as a JSON object; else the .json file beside it.", show_default=False),
+    ] = None,
+    description: Annotated[str | None, typer.Option(help="What it does, in a sentence.", show_default=False)] = None,
+    data: DataOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Add a script, or a new version of it. The same bytes, phase and options are the version that is there already.
+
+    A file may say itself what it is, in its first comment lines: `// id: look`, `// phase: preload`,
+    `// description: ...`; what is typed goes before that.
+    """
+    from comity.cli.script_files import parse_options, read_script
+
+    typed = {
+        "id": ident,
+        "phase": phase,
+        "description": description,
+        "options": None if options is None else parse_options(options, "--options"),
+    }
+    _add([read_script(file, {name: value for name, value in typed.items() if value is not None})], data, as_json)
+
+
+@scripts_app.command("import")
+def scripts_import(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", show_default=False)],
+    phase: PhaseOption = None,
+    data: DataOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Add every script of a folder: `*.ts` in it and in its sub-folders `preload` and `behavior`.
+
+    The file's name is the id, the sub-folder the phase, and a `.json` file of the same name holds the options; what the
+    file says itself in its first comment lines goes before them. Everything is read before anything is added.
+    """
+    from comity.cli.script_files import read_folder
+
+    _add(read_folder(folder, phase), data, as_json)
+
+
+@scripts_app.command("list")
+def scripts_list(data: DataOption = None, as_json: JsonOption = False) -> None:
+    """List the newest version of every script, in the order that they run."""
+    with ledger_of(data) as ledger:
+        scripts = ledger.scripts().scripts
+    _print(scripts, as_json=as_json)
+
+
+@scripts_app.command("show")
+def scripts_show(
+    script: ScriptIdArgument,
+    version: Annotated[int | None, typer.Option(min=1, help="Which one; else the newest.", show_default=False)] = None,
+    only_source: Annotated[bool, typer.Option("--source", help="Print the source and nothing else.")] = False,
+    data: DataOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show a script with its source."""
+    with ledger_of(data) as ledger:
+        _check(ledger, script)
+        found = _version(ledger, script, version)
+    if as_json:
+        print(json.dumps(found.to_wire(), indent=2))
+    elif only_source:
+        print(found.source, end="")
+    else:
+        _print([found], as_json=False)
+        print(f"versions  {', '.join(map(str, found.versions))}")
+        print(f"sha256    {found.sha256}")
+        print(f"options   {json.dumps(found.options)}\n")
+        print(found.source)
+
+
+@scripts_app.command("disable")
+def scripts_disable(script: ScriptIdArgument, data: DataOption = None, as_json: JsonOption = False) -> None:
+    """Leave a script out of crawls that name none."""
+    _enable(script, data, enabled=False, as_json=as_json)
+
+
+@scripts_app.command("enable")
+def scripts_enable(script: ScriptIdArgument, data: DataOption = None, as_json: JsonOption = False) -> None:
+    """Take a script back into crawls that name none."""
+    _enable(script, data, enabled=True, as_json=as_json)
+
+
+@scripts_app.command("rm")
+def scripts_rm(script: ScriptIdArgument, data: DataOption = None) -> None:
+    """Take a script out of the catalogue. Crawls that run it keep it; its version numbers are never used again."""
+    with ledger_of(data) as ledger:
+        _check(ledger, script)
+        ledger.remove_script(script)
+    print(f"{script} removed")
+
+
+def _add(files: "Sequence[ScriptFile]", data: DataOption, as_json: bool) -> None:
+    from blocks.clients.errors import ServiceRefused
+
+    added: list[ScriptView] = []
+    with ledger_of(data) as ledger:
+        before = {script.id: script.version for script in ledger.scripts().scripts}
+        for file in files:
+            try:
+                added.append(ledger.add_script(file.script))
+            except ServiceRefused as refusal:
+                if refusal.status not in (400, 413):
+                    raise
+                named = "; ".join(f"{one.field}: {one.message}" for one in refusal.fields)
+                there = f"; {', '.join(one.id for one in added)} went in before" if added else ""
+                raise BadInput(f"{file.path}: {named or refusal.message}{there}") from None
+    _print(added, as_json=as_json)
+    if not as_json:
+        new = sum(before.get(script.id) != script.version for script in added)
+        print(f"{new} new versions, {len(added) - new} were there already")
+
+
+def _print(scripts: "Sequence[ScriptView]", *, as_json: bool) -> None:
+    from rich.text import Text
+
+    from comity.cli.console import listing, print_listing
+
+    if as_json:
+        print(json.dumps([script.to_wire() for script in scripts], indent=2))
+        return
+    table = listing("script", "version", "phase", "state", "what it does")
+    for script in scripts:
+        state = "enabled" if script.enabled else "disabled"
+        description = " ".join(script.description.split())
+        table.add_row(script.id, str(script.version), script.phase, state, Text(description))
+    print_listing(table)
+
+
+def _enable(script: str, data: DataOption, *, enabled: bool, as_json: bool) -> None:
+    from comity.contract.ledger import ChangeScript
+
+    with ledger_of(data) as ledger:
+        _check(ledger, script)
+        changed = ledger.change_script(script, ChangeScript(enabled=enabled))
+    if as_json:
+        print(json.dumps(changed.to_wire(), indent=2))
+    else:
+        print(f"{changed.id}  version {changed.version}  {'enabled' if changed.enabled else 'disabled'}")
+
+
+def _check(ledger: "LedgerClient", script: str) -> None:
+    if script not in [known.id for known in ledger.scripts().scripts]:
+        raise BadInput(f"no script {script}: `comity scripts list` shows them")
+
+
+def _version(ledger: "LedgerClient", script: str, version: int | None) -> "ScriptDetail":
+    from blocks.clients.errors import ServiceRefused
+
+    try:
+        return ledger.script(script, version=version)
+    except ServiceRefused as refusal:
+        if refusal.status != 404:
+            raise
+        raise BadInput(f"{script} has no version {version}: `comity scripts show {script}` lists them") from None

@@ -1,0 +1,1 @@
+"""`comity extract run` and `schema`: pages in, typed data out, one or many."""

@@ -1,0 +1,1 @@
+"""`comity watch …` for people: pages, lists, who is told, and moving in."""

@@ -1,0 +1,1 @@
+"""Wire models between the services: frozen values, no behaviour beyond their own validity."""

@@ -1,0 +1,1 @@
+"""The intermediate representation: what the compiler makes and every runtime reads."""

@@ -1,0 +1,1 @@
+"""The KDL that extractors are written in: text in, nodes with spans and every mistake out."""

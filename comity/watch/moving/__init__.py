@@ -1,0 +1,1 @@
+"""Moving pages in from another system, and what both tell each other while both live."""

@@ -1,0 +1,1 @@
+"""Decisions of watching: facts in, a frozen value out."""

@@ -1,0 +1,1 @@
+"""The ledger: what next, when to stop, who may see. It repeats; flows do one level."""

@@ -1,0 +1,1 @@
+"""HTTP routes: parse, ask a service, map one error to one status."""

@@ -1,0 +1,1 @@
+"""Pure decisions: facts in, frozen values out."""

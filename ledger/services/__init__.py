@@ -1,0 +1,1 @@
+"""What the ledger does, one decision a file."""

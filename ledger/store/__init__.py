@@ -1,0 +1,1 @@
+"""Where the ledger keeps things: the only place with SQL."""

@@ -1,0 +1,180 @@
+"""`comity watch add|import|export|pages|show|diff|now|pause|resume|rm` and lists, against a real ledger."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.integration.cli.watch_desk import Shell, shell_at
+from tests.integration.ledger.watching import changed, content
+
+NEWS, TEA = "https://a.example/news", "https://b.example/tea"
+OPML = b"""<?xml version="1.0"?><opml version="2.0"><body>
+<outline text="Harbours"><outline type="link" text="News &amp; more" url="https://a.example/news"/>
+<outline type="rss" text="Feed" xmlUrl="https://c.example/feed.xml" htmlUrl="https://c.example/"/></outline>
+<outline type="link" text="file" url="file:///etc/passwd"/></body></opml>"""
+
+
+@pytest.fixture
+def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shell]:
+    with shell_at(tmp_path, monkeypatch) as running:
+        yield running
+
+
+def test_pages_are_added_with_their_settings_and_join_lists(shell: Shell) -> None:
+    told = shell.says(
+        *("add", NEWS, TEA, "--list", "Mine", "--label", "x", "--every", "6h", "--selector", "#latest"),
+        *("--ignore", "^Ad:", "--any-order", "--mask-digits"),
+    )
+    assert told == f"w1  {NEWS}\nw2  {TEA}\n2 added, 0 were watched already\n"
+    settings = shell.page("w1")["settings"]
+    assert settings["watched"] == {"kind": "selector", "selector": "#latest"}
+    assert settings["fixedIntervalMs"] == 6 * 3_600_000
+    assert (settings["ignore"], settings["orderCounts"], settings["maskDigits"]) == (["^Ad:"], False, True)
+    again = shell.json("add", NEWS, "--list", "Other", "--min", "30m", "--max", "2d")
+    assert (again["pageIds"], again["added"]) == (["w1"], 0)
+    lists = {one["name"]: one for one in shell.json("lists")}
+    assert {name: one["pages"] for name, one in lists.items()} == {"Mine": 2, "Other": 1}
+    assert set(shell.page("w1")["lists"]) == {one["listId"] for one in lists.values()}
+
+
+MEANINGLESS = [
+    (("add", NEWS, "ftp://x.example/"), "'ftp://x.example/' is not an http(s) address"),
+    (("add", NEWS, "--every", "soon"), "--every: 'soon' is no time"),
+    (("add", NEWS, "--every", "1h", "--min", "1h"), "fixedInterval"),
+    (("add", NEWS, "--min", "2d", "--max", "1h"), "minInterval"),
+    (("add", NEWS, "--ignore", "("), "ignore"),
+    (("add", NEWS, "--selector", ":::"), "selector"),
+    (("add", NEWS, "--whole", "--selector", "p"), "give one of them"),
+    (("add", NEWS, "--title", "x" * 1001), "title"),
+    (("add", NEWS, "--label", ""), "label"),
+    (("add", NEWS, "--list", "x" * 300), "list"),
+    (("show", "w99"), "w99"),
+    (("show", NEWS), "nobody watches"),
+    (("diff", NEWS), "nobody watches"),
+    (("rm", "w99"), "w99"),
+    (("now", "w99"), "w99"),
+    (("pause", "w99"), "w99"),
+    (("list", "none"), "no list 'none'"),
+    (("rm-list", "none"), "no list 'none'"),
+    (("export", "--as", "xlsx"), "--as"),
+    (("export", "--list", "none"), "no list 'none'"),
+    (("import", "/none/there"), "/none/there"),
+    (("import", "-", "--as", "xlsx"), "--as"),
+]
+
+
+def test_what_cannot_be_meant_is_refused_and_changes_nothing(shell: Shell) -> None:
+    for arguments, words in MEANINGLESS:
+        assert words.lower() in shell.refuses(*arguments).lower(), arguments
+    assert shell.json("pages") == []
+    assert shell.json("lists") == []
+
+
+def test_page_is_paused_resumed_hurried_and_removed(shell: Shell) -> None:
+    shell.says("add", NEWS)
+    assert "paused" in shell.says("pause", NEWS)
+    assert shell.claim() == []
+    assert "new" in shell.says("resume", "w1")
+    assert shell.says("now", "w1") == "w1 is next of its host\n"
+    shell.wait(60)
+    job = shell.only()
+    assert shell.says("now", "w1") == "w1 is being visited just now\n"
+    shell.done(job, "first", content=content("one"))
+    assert shell.says("rm", NEWS) == "w1 removed\n"
+    assert shell.json("pages") == []
+
+
+def test_page_is_shown_with_visits_changes_and_why_it_is_visited_next(shell: Shell) -> None:
+    shell.says("add", NEWS, "--list", "Mine")
+    shell.wait(60)
+    shell.done(shell.only(), "first", content=content("one"), title="The \x1b[31mnews")
+    assert "no change was found yet" in shell.refuses("diff", NEWS)
+    shell.says("now", NEWS)
+    shell.wait(3600)
+    event = shell.done(shell.only(), "changed", **changed("one", "two"))["eventId"]
+    told = shell.says("show", NEWS)
+    assert "2 visits, 1 changes" in told
+    assert "because" in told
+    assert f"{event}  " in told
+    assert "\x1b" not in told
+    assert shell.json("show", "w1")["events"][0]["eventId"] == event
+    assert shell.says("diff", NEWS) == "@@ -1,1 +1,1 @@\n-one\n+two\n"
+    assert "<" in shell.says("diff", NEWS, event, "--html")
+    assert shell.json("diff", "w1", event)["eventId"] == event
+    assert "e999" in shell.refuses("diff", NEWS, "e999")
+    listed = shell.says("list", "Mine")
+    assert NEWS in listed
+    assert "1 pages: 1 seen within an hour" in listed
+    assert shell.json("list", "Mine")["pages"][0]["pageId"] == "w1"
+    shell.says("rm-list", "Mine")
+    assert shell.json("lists") == []
+    assert [one["pageId"] for one in shell.json("pages")] == ["w1"]
+
+
+def test_opml_is_imported_and_what_cannot_be_watched_is_named(shell: Shell, tmp_path: Path) -> None:
+    file = tmp_path / "reader.opml"
+    file.write_bytes(OPML)
+    out, said = shell.in_part("import", str(file), "--label", "reader")
+    assert out == "2 added, 0 were watched already, 1 left out\n"
+    assert said == f"{file}:3: 'file:///etc/passwd' is not an http(s) address\n"
+    pages = {one["url"]: one for one in shell.json("pages")}
+    assert (pages[NEWS]["title"], pages[NEWS]["labels"]) == ("News & more", ["reader"])
+    assert set(pages) == {NEWS, "https://c.example/"}
+    assert [(one["name"], one["pages"]) for one in shell.json("lists")] == [("Harbours", 2)]
+    hostile = b'<!DOCTYPE o [<!ENTITY a "b">]><opml><body><outline url="http://x.example/&a;"/></body></opml>'
+    out, said = shell.in_part("import", "-", given=hostile)
+    assert out == "0 added, 0 were watched already, 1 left out\n"
+    assert "entities, which are refused" in said
+
+
+def test_csv_and_plain_addresses_are_imported(shell: Shell, tmp_path: Path) -> None:
+    file = tmp_path / "pages.csv"
+    file.write_text(f"title,url,lists\n港,{NEWS},Mine;Yours\n,{TEA},\nbroken,nothing,\n")
+    out, said = shell.in_part("import", str(file))
+    assert out == "2 added, 0 were watched already, 1 left out\n"
+    assert said.startswith(f"{file}:4: 'nothing'")
+    assert shell.page("w1")["title"] == "港"
+    told = shell.says("import", "-", "--list", "Mine", given=f"# mine\n{TEA}\n\nhttps://d.example/\n")
+    assert told == "1 added, 1 were watched already, 0 left out\n"
+    assert {one["name"]: one["pages"] for one in shell.json("lists")} == {"Mine": 3, "Yours": 1}
+    assert "is not UTF-8" in shell.refuses("import", "-", "--as", "csv", given=b"url\nhttp://\xff/\n")
+
+
+def test_one_page_that_the_ledger_refuses_stops_no_other(shell: Shell) -> None:
+    urls = f"{NEWS}\nhttps://w.example/{'y' * 3000}\nhttps://x.example/{'y' * 3000}\n{TEA}\n"
+    out, said = shell.in_part("import", "-", given=urls)
+    assert out.startswith("2 added, 0 were watched already, 2 left out")
+    assert said.count("\n") == 2
+    assert said.startswith("-:2: ")
+    assert [one["url"] for one in shell.json("pages")] == [NEWS, TEA]
+
+
+@pytest.mark.parametrize("form", ["opml", "csv", "urls"])
+def test_what_was_exported_is_imported_the_same(
+    shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    shell.says("add", NEWS, "--title", '=1+1 & "港" <b>', "--list", "Mine", "--list", "Yours", "--label", "x")
+    shell.says("add", TEA)
+    written = shell.says("export", "--as", form)
+    only = shell.says("export", "--as", form, "--list", "Mine")
+    assert TEA in written
+    assert TEA not in only
+    assert NEWS in only
+    with shell_at(tmp_path / "other", monkeypatch) as other:
+        assert "2 added" in other.says("import", "-", "--as", form, given=written)
+        pages = {one["url"]: one for one in other.json("pages")}
+        assert set(pages) == {NEWS, TEA}
+        if form != "urls":
+            assert pages[NEWS]["title"] == '=1+1 & "港" <b>'
+            assert pages[NEWS]["labels"] == ["x"]
+            assert sorted(one["name"] for one in other.json("lists")) == ["Mine", "Yours"]
+        assert other.says("export", "--as", form) == written
+
+
+def test_lists_of_the_same_name_are_told_apart_by_their_ids(shell: Shell) -> None:
+    made = [shell.desk.post("/api/watch/lists", {"name": "Twins"}, 201)["listId"] for _ in range(2)]
+    refusal = shell.refuses("list", "Twins")
+    assert all(one in refusal for one in made)
+    assert json.loads(shell.says("list", made[0], "--json"))["pages"] == []

@@ -1,0 +1,1 @@
+"""The real ledger over real HTTP and a real database."""

@@ -1,0 +1,1 @@
+"""The demonstration tree: six small sites in two languages, one per host, joined by a ring."""

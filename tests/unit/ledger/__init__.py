@@ -1,0 +1,1 @@
+"""Pure rules and settings of the ledger."""
