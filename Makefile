@@ -14,7 +14,7 @@ crawl: setup            ## the demonstration: the fixture web, captured politely
 	@$(BIN)/python -m tests.site.demo
 
 test: setup
-	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --durations=15
+	@sh tools/test.sh
 
 slow: setup             ## kills, hundreds of captures, huge pages: about half an hour, on an idle machine
 	@$(BIN)/python -m pytest -m slow --timeout=900 --durations=0 tests/slow
