@@ -14,7 +14,7 @@ import feedparser
 import httpx
 import pytest
 
-from comity.contract.watch import Diff, DiffHunk
+from comity.contract.watch_found import Diff, DiffHunk
 from comity.watch.rules.webhook import secret_bytes, verified
 from ledger.rules.watch_diffs import packed
 from ledger.rules.watch_pages import url_digest
