@@ -16,8 +16,6 @@ from blocks.errors import BlockUnreadable
 from blocks.load import ComityBlocks, load_blocks
 from comity.contract.compiler import CompileRequest
 
-CAPTURE_TIMEOUT_MS = 10_000
-
 
 @dataclass(frozen=True)
 class Link:

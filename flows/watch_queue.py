@@ -10,7 +10,7 @@ from typing import TypeVar
 from blocks.clients.errors import HostTakenError, ServiceError, ServiceRefused
 from blocks.clients.watch import WatchClient
 from comity.contract.hosts import HostLease, LeaseHost, ReleaseLease, WatchHolder
-from comity.contract.watch import PageContent
+from comity.contract.watch_found import PageContent
 from comity.contract.watch_queue import JobCompleted, JobDone, JobRenewed, JobsClaimed
 from comity.watch.errors import QueueUnavailable, WorkerHalted
 

@@ -10,6 +10,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from comity.contract.web_address import is_loopback
 from ledger.api import (
     archives,
     audit,
@@ -36,7 +37,6 @@ from ledger.api.guard import Guard
 from ledger.api.schema import DescribedApp
 from ledger.errors import BadInput, LedgerRefusal
 from ledger.parts import Parts
-from ledger.rules.service_urls import is_loopback
 
 EXTRACTING = (extractors, extractions)
 WATCHING = (watch, watch_moving, watch_channels, watch_feeds, watch_preview)

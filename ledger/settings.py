@@ -9,10 +9,11 @@ from pydantic import AfterValidator, Field, SecretStr, ValidationError, model_va
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from comity.contract.capture import CaptureFormats
+from comity.contract.web_address import is_loopback
 from ledger.errors import SettingsRefused
 from ledger.rules.apprise_services import PUBLIC_SERVICES
 from ledger.rules.liveness import Limits
-from ledger.rules.service_urls import is_loopback, keeps_secrets
+from ledger.rules.service_urls import keeps_secrets
 from ledger.rules.watch_due import Bounds
 from ledger.rules.watch_pages import why_not_these_overrides
 from ledger.services.oidc import OidcTerms

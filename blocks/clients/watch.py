@@ -9,12 +9,8 @@ from comity.contract.watch import (
     ChangePage,
     Counts,
     Freshness,
-    History,
     ListedPages,
     NewList,
-    PageContent,
-    PageEventDetail,
-    PageEvents,
     PagesAdded,
     VisitNow,
     WatchList,
@@ -22,6 +18,7 @@ from comity.contract.watch import (
     WatchPage,
     WatchPageList,
 )
+from comity.contract.watch_found import History, PageContent, PageEventDetail, PageEvents
 from comity.contract.watch_preview import PagePreview, PreviewPage
 from comity.contract.watch_queue import (
     MAX_JOBS,

@@ -6,15 +6,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from comity.cli.catalogue import VersionOption, check_known, print_state, print_versions, state_of, version_of
 from comity.cli.commands_ledger import ledger_of
-from comity.cli.errors import BadInput
 from comity.cli.options import DataOption, JsonOption
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from blocks.clients.ledger import LedgerClient
-    from comity.contract.extraction import ExtractorDetail, ExtractorView
+    from comity.contract.extraction import ExtractorView
 
 extractors_app = typer.Typer(
     help="The catalogue of extractors that crawls run over their captured pages.", no_args_is_help=True
@@ -57,23 +56,22 @@ def extractors_list(data: DataOption = None, as_json: JsonOption = False) -> Non
 @extractors_app.command("show")
 def extractors_show(
     extractor: IdArgument,
-    version: Annotated[int | None, typer.Option(min=1, help="Which one; else the newest.", show_default=False)] = None,
+    version: VersionOption = None,
     only_source: Annotated[bool, typer.Option("--source", help="Print the entry file and nothing else.")] = False,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show an extractor with its files."""
     with ledger_of(data) as ledger:
-        _check(ledger, extractor)
-        found = _version(ledger, extractor, version)
+        check_known("extractor", extractor, ledger.extractors().extractors)
+        found = version_of("extractor", extractor, version, lambda: ledger.extractor(extractor, version=version))
     if as_json:
         print(json.dumps(found.to_wire(), indent=2, ensure_ascii=False))
     elif only_source:
         print(found.source, end="")
     else:
         _print([found], as_json=False)
-        print(f"versions  {', '.join(map(str, found.versions))}")
-        print(f"sha256    {found.sha256}")
+        print_versions(found)
         for path, source in ((found.file, found.source), *((one.path, one.source) for one in found.modules)):
             print(f"\n--- {path}\n{source}")
 
@@ -94,7 +92,7 @@ def extractors_enable(extractor: IdArgument, data: DataOption = None, as_json: J
 def extractors_rm(extractor: IdArgument, data: DataOption = None) -> None:
     """Take an extractor out of the catalogue. Crawls that run it keep it; its version numbers are never used again."""
     with ledger_of(data) as ledger:
-        _check(ledger, extractor)
+        check_known("extractor", extractor, ledger.extractors().extractors)
         ledger.remove_extractor(extractor)
     print(f"{extractor} removed")
 
@@ -109,8 +107,7 @@ def _print(extractors: "Sequence[ExtractorView]", *, as_json: bool) -> None:
         return
     table = listing("extractor", "version", "state", "program", "what it is for")
     for one in extractors:
-        state = "enabled" if one.enabled else "disabled"
-        table.add_row(one.id, str(one.version), state, one.name, Text(" ".join(one.description.split())))
+        table.add_row(one.id, str(one.version), state_of(one), one.name, Text(" ".join(one.description.split())))
     print_listing(table)
 
 
@@ -118,27 +115,9 @@ def _enable(extractor: str, data: DataOption, *, enabled: bool, as_json: bool) -
     from comity.contract.extraction import ChangeExtractor
 
     with ledger_of(data) as ledger:
-        _check(ledger, extractor)
+        check_known("extractor", extractor, ledger.extractors().extractors)
         changed = ledger.change_extractor(extractor, ChangeExtractor(enabled=enabled))
     if as_json:
         print(json.dumps(changed.to_wire(), indent=2, ensure_ascii=False))
     else:
-        print(f"{changed.id}  version {changed.version}  {'enabled' if changed.enabled else 'disabled'}")
-
-
-def _check(ledger: "LedgerClient", extractor: str) -> None:
-    if extractor not in [known.id for known in ledger.extractors().extractors]:
-        raise BadInput(f"no extractor {extractor}: `comity extractors list` shows them")
-
-
-def _version(ledger: "LedgerClient", extractor: str, version: int | None) -> "ExtractorDetail":
-    from blocks.clients.errors import ServiceRefused
-
-    try:
-        return ledger.extractor(extractor, version=version)
-    except ServiceRefused as refusal:
-        if refusal.status != 404:
-            raise
-        raise BadInput(
-            f"{extractor} has no version {version}: `comity extractors show {extractor}` lists them"
-        ) from None
+        print_state(changed)

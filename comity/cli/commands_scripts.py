@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from comity.cli.catalogue import VersionOption, check_known, print_state, print_versions, state_of, version_of
 from comity.cli.commands_ledger import ledger_of
 from comity.cli.errors import BadInput
 from comity.cli.options import DataOption, JsonOption
@@ -13,9 +14,8 @@ from comity.cli.options import DataOption, JsonOption
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from blocks.clients.ledger import LedgerClient
     from comity.cli.script_files import ScriptFile
-    from comity.contract.ledger import ScriptDetail, ScriptView
+    from comity.contract.ledger import ScriptView
 
 scripts_app = typer.Typer(help="The catalogue of scripts that run in captured pages.", no_args_is_help=True)
 
@@ -83,23 +83,22 @@ def scripts_list(data: DataOption = None, as_json: JsonOption = False) -> None:
 @scripts_app.command("show")
 def scripts_show(
     script: ScriptIdArgument,
-    version: Annotated[int | None, typer.Option(min=1, help="Which one; else the newest.", show_default=False)] = None,
+    version: VersionOption = None,
     only_source: Annotated[bool, typer.Option("--source", help="Print the source and nothing else.")] = False,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show a script with its source."""
     with ledger_of(data) as ledger:
-        _check(ledger, script)
-        found = _version(ledger, script, version)
+        check_known("script", script, ledger.scripts().scripts)
+        found = version_of("script", script, version, lambda: ledger.script(script, version=version))
     if as_json:
         print(json.dumps(found.to_wire(), indent=2))
     elif only_source:
         print(found.source, end="")
     else:
         _print([found], as_json=False)
-        print(f"versions  {', '.join(map(str, found.versions))}")
-        print(f"sha256    {found.sha256}")
+        print_versions(found)
         print(f"options   {json.dumps(found.options)}\n")
         print(found.source)
 
@@ -120,7 +119,7 @@ def scripts_enable(script: ScriptIdArgument, data: DataOption = None, as_json: J
 def scripts_rm(script: ScriptIdArgument, data: DataOption = None) -> None:
     """Take a script out of the catalogue. Crawls that run it keep it; its version numbers are never used again."""
     with ledger_of(data) as ledger:
-        _check(ledger, script)
+        check_known("script", script, ledger.scripts().scripts)
         ledger.remove_script(script)
     print(f"{script} removed")
 
@@ -156,9 +155,8 @@ def _print(scripts: "Sequence[ScriptView]", *, as_json: bool) -> None:
         return
     table = listing("script", "version", "phase", "state", "what it does")
     for script in scripts:
-        state = "enabled" if script.enabled else "disabled"
         description = " ".join(script.description.split())
-        table.add_row(script.id, str(script.version), script.phase, state, Text(description))
+        table.add_row(script.id, str(script.version), script.phase, state_of(script), Text(description))
     print_listing(table)
 
 
@@ -166,25 +164,9 @@ def _enable(script: str, data: DataOption, *, enabled: bool, as_json: bool) -> N
     from comity.contract.ledger import ChangeScript
 
     with ledger_of(data) as ledger:
-        _check(ledger, script)
+        check_known("script", script, ledger.scripts().scripts)
         changed = ledger.change_script(script, ChangeScript(enabled=enabled))
     if as_json:
         print(json.dumps(changed.to_wire(), indent=2))
     else:
-        print(f"{changed.id}  version {changed.version}  {'enabled' if changed.enabled else 'disabled'}")
-
-
-def _check(ledger: "LedgerClient", script: str) -> None:
-    if script not in [known.id for known in ledger.scripts().scripts]:
-        raise BadInput(f"no script {script}: `comity scripts list` shows them")
-
-
-def _version(ledger: "LedgerClient", script: str, version: int | None) -> "ScriptDetail":
-    from blocks.clients.errors import ServiceRefused
-
-    try:
-        return ledger.script(script, version=version)
-    except ServiceRefused as refusal:
-        if refusal.status != 404:
-            raise
-        raise BadInput(f"{script} has no version {version}: `comity scripts show {script}` lists them") from None
+        print_state(changed)

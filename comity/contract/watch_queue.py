@@ -12,15 +12,8 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, StrictBool, StrictInt, model_validator
 
 from comity.contract.hosts import MAX_REST_MS, DelayMs
-from comity.contract.watch import (
-    MAX_CONTENT_BYTES,
-    MAX_FIELDS_BYTES,
-    MAX_VOLATILE_LINES,
-    Diff,
-    Sha256,
-    Title,
-    WatchSettings,
-)
+from comity.contract.watch import MAX_CONTENT_BYTES, MAX_FIELDS_BYTES, MAX_VOLATILE_LINES, Sha256, Title, WatchSettings
+from comity.contract.watch_found import Diff
 from comity.contract.wire import Answer, Instant, Request
 
 MAX_JOBS = 500

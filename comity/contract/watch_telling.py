@@ -15,8 +15,6 @@ MAX_CHANNELS = 1_000
 
 ChannelKind = Literal["webhook", "apprise"]
 """`webhook`: a signed POST (Standard Webhooks 1.0.0). `apprise`: a message by a service whose URL Apprise knows."""
-ChannelId = Annotated[str, Field(pattern=r"^n[0-9a-f]{16}$")]
-FeedId = Annotated[str, Field(pattern=r"^f[0-9a-f]{16}$")]
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 Target = Annotated[str, Field(min_length=1, max_length=MAX_TARGET_CHARACTERS)]
 WallTime = Annotated[str, Field(pattern=r"^([01][0-9]|2[0-3]):[0-5][0-9]$")]

@@ -6,7 +6,7 @@ the browser turns into another host or another path would slip past both: `http:
 """
 
 import re
-from ipaddress import AddressValueError, IPv4Address, IPv6Address
+from ipaddress import AddressValueError, IPv4Address, IPv6Address, ip_address
 from urllib.parse import SplitResult, urlsplit
 
 _SPACE_OR_CONTROL = re.compile(r"[\x00-\x20\x7f]")
@@ -56,6 +56,16 @@ def _check_host(parts: SplitResult, host: str) -> None:
         raise ValueError(
             f"its host {host[:100]} ends in a number; write an IPv4 address as four decimal ones"
         ) from None
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host, as its own settings spell it, is this machine alone: `localhost`, or a loopback address."""
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def browser_path(path: str) -> str:

@@ -1,23 +1,14 @@
 """Settings of the script compiler, read once at startup. Every name begins with `TSCOMPILE_`."""
 
-import ipaddress
 from pathlib import Path
 from typing import Annotated, Self
 
 from pydantic import Field, SecretStr, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from comity.contract.web_address import is_loopback
+
 MIB = 1024 * 1024
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches what listens on `host`."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 class Settings(BaseSettings):

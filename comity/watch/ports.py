@@ -7,7 +7,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
 from comity.contract.hosts import HostLease
-from comity.contract.watch import ByExtractor, PageContent
+from comity.contract.watch import ByExtractor
+from comity.contract.watch_found import PageContent
 from comity.contract.watch_queue import Job, JobCompleted, JobDone, JobRenewed, JobsClaimed, SiteVisit
 from comity.watch.rules.text import Reader
 

@@ -1,10 +1,7 @@
-"""Which endpoint is asked first, and what a round over all of them means."""
+"""Which endpoint is asked first, and what is said where none of them took the page."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
-
-Round = Literal["busy", "unreachable"]
 
 
 def order(count: int, *, host_place: int, page_number: int) -> tuple[int, ...]:
@@ -30,11 +27,6 @@ class Unreachable:
 
     endpoint: str
     said: str
-
-
-def round_result(busy: int) -> Round:
-    """A whole round without a capture: one busy endpoint is enough to go on waiting."""
-    return "busy" if busy else "unreachable"
 
 
 def all_unreachable(errors: Sequence[Unreachable]) -> str:

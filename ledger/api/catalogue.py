@@ -86,7 +86,7 @@ def change_script(
     ledger: Ledger, script_id: str, order: Annotated[ChangeScript, Depends(json_body(ChangeScript))]
 ) -> ScriptView:
     """Enable or disable a script."""
-    return ledger.scripts.change(script_id, order)
+    return ledger.scripts.change(script_id, enabled=order.enabled)
 
 
 @router.delete("/scripts/{script_id}", status_code=204)

@@ -49,7 +49,7 @@ def change_extractor(
     ledger: Ledger, extractor_id: str, order: Annotated[ChangeExtractor, Depends(json_body(ChangeExtractor))]
 ) -> ExtractorView:
     """Enable or disable an extractor."""
-    return ledger.extractors.change(extractor_id, order)
+    return ledger.extractors.change(extractor_id, enabled=order.enabled)
 
 
 @router.delete("/{extractor_id}", status_code=204)

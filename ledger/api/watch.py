@@ -10,12 +10,8 @@ from comity.contract.watch import (
     ChangePage,
     Counts,
     Freshness,
-    History,
     ListedPages,
     NewList,
-    PageContent,
-    PageEventDetail,
-    PageEvents,
     PagesAdded,
     VisitNow,
     WatchList,
@@ -23,6 +19,7 @@ from comity.contract.watch import (
     WatchPage,
     WatchPageList,
 )
+from comity.contract.watch_found import History, PageContent, PageEventDetail, PageEvents
 from ledger.api.bodies import json_body, lists
 from ledger.api.parts_of import Caller, Ledger
 from ledger.api.schema import takes

@@ -1,6 +1,5 @@
 """Where the object store is, read once at startup from `COMITY_S3_*`, the names that capture servers read too."""
 
-import ipaddress
 from pathlib import Path
 from typing import Annotated, Self
 from urllib.parse import urlsplit
@@ -9,6 +8,7 @@ from pydantic import Field, SecretStr, ValidationError, model_validator
 from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from comity.contract.web_address import is_loopback
 from ledger.errors import SettingsRefused
 
 
@@ -46,7 +46,7 @@ class S3Settings(BaseSettings):
         parts = urlsplit(self.endpoint)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ValueError("COMITY_S3_ENDPOINT: must be a URL that begins with http:// or https://")
-        if parts.scheme == "http" and not _is_loopback(parts.hostname):
+        if parts.scheme == "http" and not is_loopback(parts.hostname):
             raise ValueError("COMITY_S3_ENDPOINT: beyond loopback it must be https://, for keys sign what is sent")
 
     @property
@@ -73,10 +73,3 @@ def read_s3_settings() -> S3Settings:
 def _said(problem: ErrorDetails) -> str:
     message = str(problem["msg"]).removeprefix("Value error, ")
     return f"COMITY_S3_{str(problem['loc'][0]).upper()}: {message}" if problem["loc"] else message
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False

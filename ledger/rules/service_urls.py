@@ -1,17 +1,8 @@
 """Which addresses of services may be told a secret."""
 
-import ipaddress
 from urllib.parse import urlsplit
 
-
-def is_loopback(host: str) -> bool:
-    """True for `localhost` and loopback addresses."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
+from comity.contract.web_address import is_loopback
 
 
 def keeps_secrets(url: str) -> bool:

@@ -11,6 +11,11 @@ def over_quota(*, kept_bytes: int, max_bytes: int | None, captured: int) -> Endi
     return Ending("succeeded" if captured else "failed", "max_bytes", error)
 
 
+def no_next_level(*, depth: int, lacking: str) -> Ending:
+    """The end of a crawl that has pages for another level and no room for them: `lacking`, as `below_floor` says it."""
+    return Ending("failed", "no_space", f"no level {depth}: {lacking}")
+
+
 def below_floor(*, free_bytes: int | None, min_free_bytes: int) -> str | None:
     """Why nothing more may be begun, or None. Free space that nobody could measure forbids nothing."""
     if free_bytes is None or free_bytes >= min_free_bytes:

@@ -2,7 +2,7 @@
 
 import zlib
 
-from comity.contract.watch import Diff
+from comity.contract.watch_found import Diff
 
 
 def packed(diff: Diff) -> bytes:

@@ -1,11 +1,8 @@
 """What a report of a visit means for its page: what counts as its outcome, and what is told."""
 
 from dataclasses import dataclass
-from typing import Literal
 
 from comity.contract.watch import EventKind, Outcome
-
-Reported = Literal["first", "not-modified", "unchanged", "changed", "failed", "skipped"]
 
 
 @dataclass(frozen=True)

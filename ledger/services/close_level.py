@@ -18,7 +18,7 @@ from ledger.rules import budget, compiled, fence, resume, stop_reason
 from ledger.rules.frontier import in_order
 from ledger.rules.patterns import LinkPatterns
 from ledger.rules.scope import ScopeJudge, authority
-from ledger.rules.stop_reason import Ending
+from ledger.rules.space import no_next_level
 from ledger.services.background import Background
 from ledger.services.end_attempt import end_attempt
 from ledger.services.extraction_runs import open_run
@@ -189,15 +189,10 @@ class CloseLevelService:
             bitten=_bitten(crawl),
         )
         if after.over:
-            counts = crawls.page_counts(tx, [crawl.id]).get(crawl.id, {})
-            ending = stop_reason.ending(
-                captured=counts.get("captured", 0),
-                failed=counts.get("failed", 0),
-                skipped=counts.get("skipped", 0),
-                bitten=after.bitten,
-            )
             if candidates.lacking is not None:
-                ending = Ending("failed", "no_space", f"no level {depth}: {candidates.lacking}")
+                ending = no_next_level(depth=depth, lacking=candidates.lacking)
+            else:
+                ending = stop_reason.ending(crawls.page_counts(tx, [crawl.id]).get(crawl.id, {}), after.bitten)
             crawls.end(tx, crawl, ending, at=now)
             return ClosedLevel((), depth, ending.stop_reason)
         crawls.advance(tx, crawl, depth=depth, bitten=after.bitten)

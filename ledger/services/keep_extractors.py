@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from comity.contract.extraction import (
     MAX_EXTRACTOR_BYTES,
     AddExtractor,
-    ChangeExtractor,
     DiagnosticView,
     ExtractorDetail,
     ExtractorList,
@@ -15,45 +14,25 @@ from comity.contract.extraction import (
 )
 from comity.contract.ledger import ErrorField
 from comity.extract import Diagnostic, Extractor, canonical_json, compile, plain  # noqa: A004 - as in `re.compile`
-from ledger.clock import Clock
-from ledger.errors import BadInput, ExtractorWrong, Unknown
+from ledger.errors import BadInput, ExtractorWrong
 from ledger.rules.extractors import why_not_for_crawls
-from ledger.store import extractors
-from ledger.store.database import Store, Tx
-from ledger.store.extractors import NewVersion
-from ledger.store.models_extraction import CatalogueExtractor, ExtractorVersion
+from ledger.services.keep_catalogue import CatalogueService
+from ledger.store.catalogue import EXTRACTORS
+from ledger.store.models_catalogue import CatalogueExtractor, ExtractorVersion
 
 MAX_NAMED = 20
 """Diagnostics that are also told as fields; all are told as diagnostics."""
 
 
-class ExtractorService:
+class ExtractorService(CatalogueService[CatalogueExtractor, ExtractorVersion, ExtractorView, ExtractorDetail]):
     """Adds, lists, enables and removes catalogue extractors."""
 
-    def __init__(self, store: Store, clock: Clock) -> None:
-        self._store = store
-        self._clock = clock
+    noun = "extractor"
+    rows = EXTRACTORS
 
     def every(self) -> ExtractorList:
         """The newest version of each extractor, in id order."""
-        with self._store.reading() as tx:
-            return ExtractorList(extractors=[_view(one, version) for one, version in extractors.newest(tx)])
-
-    def one(self, extractor_id: str, number: int | None) -> ExtractorDetail:
-        """A version with its files; None: the newest. Raises Unknown."""
-        with self._store.reading() as tx:
-            extractor = self._entry(tx, extractor_id)
-            version = extractors.version(tx, extractor_id, number or extractor.newest_version)
-            if version is None:
-                raise Unknown("version of the extractor", f"{extractor_id} {number}")
-            entry, *modules = version.files
-            return ExtractorDetail(
-                **dict(_view(extractor, version)),
-                file=entry["path"],
-                source=entry["source"],
-                modules=[ModuleFile.model_validate(module) for module in modules],
-                versions=extractors.numbers(tx, extractor_id),
-            )
+        return ExtractorList(extractors=list(self._every()))
 
     def add(self, order: AddExtractor) -> tuple[ExtractorView, bool]:
         """A new version of the id, or the newest one where the files are the same. True where it is new.
@@ -61,54 +40,47 @@ class ExtractorService:
         Adding a removed id brings it back. Raises ExtractorWrong with the compiler's diagnostics; BadInput for files
         that nobody imports or that are missing, and for programs that crawls cannot run.
         """
-        new = _compiled(order)
-        with self._store.writing() as tx:
-            extractor, version, added = self._put(tx, order.id, new)
-            if extractor.removed:
-                extractors.set_removed(tx, extractor, False)
-            return _view(extractor, version), added
+        return self._add(order.id, _compiled(order))
 
-    def change(self, extractor_id: str, order: ChangeExtractor) -> ExtractorView:
-        """Enable or disable. Raises Unknown."""
-        with self._store.writing() as tx:
-            extractor = self._entry(tx, extractor_id)
-            extractors.set_enabled(tx, extractor, order.enabled)
-            version = extractors.version(tx, extractor_id, extractor.newest_version)
-            assert version is not None
-            return _view(extractor, version)
+    def view(self, entry: CatalogueExtractor, version: ExtractorVersion) -> ExtractorView:
+        """Without its files."""
+        return ExtractorView(
+            id=entry.id,
+            version=version.version,
+            name=version.name,
+            sha256=version.sha256,
+            description=version.description,
+            enabled=entry.enabled,
+            added_at=version.added_at,
+        )
 
-    def remove(self, extractor_id: str) -> None:
-        """Take it out of the catalogue; crawls that pinned it keep it. Raises Unknown."""
-        with self._store.writing() as tx:
-            extractors.set_removed(tx, self._entry(tx, extractor_id), True)
+    def detail(self, entry: CatalogueExtractor, version: ExtractorVersion, versions: list[int]) -> ExtractorDetail:
+        """With its files."""
+        first, *modules = version.files
+        return ExtractorDetail(
+            **dict(self.view(entry, version)),
+            file=first["path"],
+            source=first["source"],
+            modules=[ModuleFile.model_validate(module) for module in modules],
+            versions=versions,
+        )
 
-    def _entry(self, tx: Tx, extractor_id: str) -> CatalogueExtractor:
-        extractor = extractors.entry(tx, extractor_id)
-        if extractor is None or extractor.removed:
-            raise Unknown("extractor", extractor_id)
-        return extractor
-
-    def _put(self, tx: Tx, extractor_id: str, new: NewVersion) -> tuple[CatalogueExtractor, ExtractorVersion, bool]:
-        extractor = extractors.entry(tx, extractor_id)
-        if extractor is not None:
-            newest = extractors.version(tx, extractor_id, extractor.newest_version)
-            if newest is not None and newest.sha256 == new.sha256:
-                extractors.describe(tx, newest, new.description or newest.description)
-                return extractor, newest, False
-        extractor, version = extractors.add_version(tx, extractor_id, new, at=self._clock())
-        return extractor, version, True
+    def identity(self, version: ExtractorVersion) -> object:
+        """Its files."""
+        return version.sha256
 
 
-def _compiled(order: AddExtractor) -> NewVersion:
+def _compiled(order: AddExtractor) -> ExtractorVersion:
     files = [(order.file, order.source), *((module.path, module.source) for module in order.modules)]
     _check_files(files)
     program = _program(order)
     reasons = list(why_not_for_crawls(program))
     if reasons:
         raise BadInput([ErrorField(field="source", message=reason) for reason in reasons])
-    return NewVersion(
+    return ExtractorVersion(
+        extractor_id=order.id,
         name=program.name,
-        files=files,
+        files=[{"path": path, "source": source} for path, source in files],
         program=canonical_json(plain(program)),
         sha256=sha256_of_files(files),
         description=order.description,
@@ -161,15 +133,3 @@ def _wrong(order: AddExtractor, found: Sequence[Diagnostic]) -> ExtractorWrong:
     named = "1 mistake" if len(errors) == 1 else f"{len(errors)} mistakes"
     views = [DiagnosticView.model_validate(plain(one)) for one in found]
     return ExtractorWrong(fields, views, f"{order.id} has {named}; the first: {fields[0].message}")
-
-
-def _view(extractor: CatalogueExtractor, version: ExtractorVersion) -> ExtractorView:
-    return ExtractorView(
-        id=extractor.id,
-        version=version.version,
-        name=version.name,
-        sha256=version.sha256,
-        description=version.description,
-        enabled=extractor.enabled,
-        added_at=version.added_at,
-    )

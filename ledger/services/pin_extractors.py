@@ -6,9 +6,9 @@ from comity.contract.extraction import ExtractorChoice
 from comity.contract.ledger import ErrorField
 from ledger.errors import BadInput
 from ledger.rules.patterns import compiled
-from ledger.store import extractors as catalogue
+from ledger.store.catalogue import EXTRACTORS
 from ledger.store.database import Tx
-from ledger.store.models_extraction import ExtractorVersion
+from ledger.store.models_catalogue import ExtractorVersion
 
 MAX_PROGRAMS_BYTES = 8 * 1024 * 1024
 """All programs of a crawl together, as JSON: a flow run fetches them in one answer."""
@@ -50,14 +50,14 @@ def resolve(tx: Tx, asked: Sequence[ExtractorChoice]) -> Pins:
 
 def _version(tx: Tx, choice: ExtractorChoice) -> ExtractorVersion | ErrorField:
     """The version, or what is wrong with the choice."""
-    entry = catalogue.entry(tx, choice.id)
+    entry = EXTRACTORS.entry(tx, choice.id)
     if entry is None or entry.removed:
         return ErrorField(
             field="id", message=f"no extractor {choice.id!r} in the catalogue; GET /api/extractors lists them"
         )
     if not entry.enabled:
         return ErrorField(field="id", message=f"{choice.id} is disabled; enable it, or leave it out")
-    version = catalogue.version(tx, choice.id, choice.version or entry.newest_version)
+    version = EXTRACTORS.version(tx, choice.id, choice.version or entry.newest_version)
     if version is None:
         return ErrorField(
             field="version",

@@ -7,9 +7,9 @@ from typing import Any, cast
 from comity.contract.ledger import ErrorField, InlineScript, ScriptChoice
 from comity.contract.scripts import INLINE_PREFIX, Phase, PinnedScript, sha256_of
 from ledger.errors import BadInput
-from ledger.store import scripts as catalogue
+from ledger.store.catalogue import SCRIPTS
 from ledger.store.database import Tx
-from ledger.store.models import ScriptVersion
+from ledger.store.models_catalogue import ScriptVersion
 
 MAX_SCRIPTS_BYTES = 1024 * 1024
 """All sources and options of a crawl together, in UTF-8."""
@@ -23,7 +23,7 @@ def pin(tx: Tx, asked: Asked | None) -> list[PinnedScript]:
     Raises BadInput naming each script that is unknown, reserved or repeated, and a list that is too large.
     """
     if asked is None:
-        newest = catalogue.newest(tx, with_source=True)
+        newest = SCRIPTS.newest(tx, whole=True)
         pinned = [_pinned(version, None) for script, version in newest if script.enabled]
     else:
         pinned = _chosen(tx, asked)
@@ -71,10 +71,10 @@ def _catalogued(tx: Tx, choice: str | ScriptChoice) -> PinnedScript | str:
     )
     if ident.startswith(INLINE_PREFIX):
         return f"ids that begin with {INLINE_PREFIX} are reserved for inline scripts; give name, phase and source"
-    entry = catalogue.entry(tx, ident)
+    entry = SCRIPTS.entry(tx, ident)
     if entry is None or entry.removed:
         return f"no script {ident[:64]!r} in the catalogue; GET /api/scripts lists them"
-    version = catalogue.version(tx, ident, number or entry.newest_version)
+    version = SCRIPTS.version(tx, ident, number or entry.newest_version)
     if version is None:
         return f"{ident} has no version {number}; the newest is {entry.newest_version}"
     return _pinned(version, options)

@@ -7,7 +7,7 @@ captured after all, the ending is judged again, so that counts, rows and state n
 from collections.abc import Sequence
 from datetime import datetime
 
-from comity.contract.ledger import CrawlPolicy, PageResult, StopReason
+from comity.contract.ledger import CrawlPolicy, PageResult
 from ledger import log
 from ledger.rules import stop_reason
 from ledger.rules.outcome import Settled
@@ -16,8 +16,6 @@ from ledger.services.want_extractions import want
 from ledger.store import crawls, levels, pages
 from ledger.store.database import Tx
 from ledger.store.models import Crawl, Page
-
-ENDED_BY_COUNTS = ("completed", "max_depth", "max_pages", "failed")
 
 
 def settle_later(
@@ -43,28 +41,12 @@ def settle_later(
 
 
 def _revise_ending(tx: Tx, crawl: Crawl) -> None:
-    if crawl.stop_reason not in ENDED_BY_COUNTS or levels.closing(tx, crawl.id, crawl.depth) is None:
+    if crawl.stop_reason not in stop_reason.BY_COUNTS or levels.closing(tx, crawl.id, crawl.depth) is None:
         return  # under way, cancelled, or ended by a verdict that has nothing to do with counts
     policy = CrawlPolicy.model_validate(crawl.policy)
-    after = stop_reason.after_level(
-        depth=crawl.depth, max_depth=policy.max_depth, entered=0, cut=False, bitten=_limit_that_bit(crawl)
-    )
-    counts = crawls.page_counts(tx, [crawl.id]).get(crawl.id, {})
-    ending = stop_reason.ending(
-        captured=counts.get("captured", 0),
-        failed=counts.get("failed", 0),
-        skipped=counts.get("skipped", 0),
-        bitten=after.bitten,
-    )
+    bitten = stop_reason.limit_that_bit(crawl.stop_reason, crawl.bitten)
+    after = stop_reason.after_level(depth=crawl.depth, max_depth=policy.max_depth, entered=0, cut=False, bitten=bitten)
+    ending = stop_reason.ending(crawls.page_counts(tx, [crawl.id]).get(crawl.id, {}), after.bitten)
     if (ending.state, ending.error) != (crawl.state, crawl.error):
         log.event("ending_revised", crawl_id=crawl.id, was=crawl.state, state=ending.state)
         crawls.revise_ending(tx, crawl, ending)
-
-
-def _limit_that_bit(crawl: Crawl) -> StopReason | None:
-    match crawl.stop_reason if crawl.stop_reason in ("max_pages", "max_depth") else crawl.bitten:
-        case "max_pages":
-            return "max_pages"
-        case "max_depth":
-            return "max_depth"
-    return None

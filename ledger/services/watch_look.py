@@ -2,16 +2,8 @@
 
 from collections.abc import Sequence
 
-from comity.contract.watch import (
-    OLD_SYSTEM,
-    OURS,
-    Counts,
-    History,
-    LaneCounts,
-    PageContent,
-    PageEventDetail,
-    PageEvents,
-)
+from comity.contract.watch import OLD_SYSTEM, OURS, Counts, LaneCounts
+from comity.contract.watch_found import History, PageContent, PageEventDetail, PageEvents
 from ledger import watch_metrics
 from ledger.artifacts.place import Away, NotRead
 from ledger.clock import Clock

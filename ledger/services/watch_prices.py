@@ -13,6 +13,7 @@ from ledger import log
 from ledger.clock import Clock
 from ledger.rules.watch_due import USUAL, Prices, bounds_of
 from ledger.rules.watch_pages import settings_of
+from ledger.rules.watch_price import LastFit, is_due, made_a_day
 from ledger.services.watch_terms import WatchTerms
 from ledger.store import watch_price
 from ledger.store.database import Store
@@ -21,13 +22,8 @@ from ledger.store.watch_price import SampledPage
 
 TURN = "watch-price"
 LOOK_EVERY_S = 300
-FIT_EVERY = timedelta(days=1)
-GROWN = 1.5
-"""So many times the pages, or a part of them as small, and the old price is nobody's: a new one is fitted at once."""
 SAMPLE = 50_000
 """Pages that a fit looks at: every tenth of half a million, some seconds of work once a day."""
-LEAST_DAYS = 0.25
-"""Visits of a shorter time say little about a day's."""
 KNOWN_S = 60.0
 DAY = timedelta(days=1)
 
@@ -70,12 +66,12 @@ class PriceService:
                 last = watch_price.last(tx)
                 pages = watch_price.pages(tx, OURS)
                 newest = watch_price.newest_visit(tx)
-                if not pages or (last is not None and not _is_due(last, pages, now - last.fitted_at)):
+                if not is_due(_fit_of(last), pages=pages, now=now):
                     return False
                 before = _prices(last)
                 watched = list(self._watched(watch_price.sample(tx, OURS, max(1, pages // SAMPLE)), before))
             budget = self._terms.visits_a_day if self._terms.visits_a_day is not None else float(pages)
-            made = None if last is None else _made_a_day(last, newest, now - last.fitted_at)
+            made = made_a_day(_fit_of(last), newest_visit=newest, now=now)
             share = len(watched) / pages
             price = fit_price(watched, budget * share, before.price, None if made is None else made * share)
             population = population_of((one.rate for one in watched), before.population)
@@ -110,11 +106,5 @@ def _prices(row: WatchPrice | None) -> Prices:
     return Prices(Price(row.days, row.correction), ChangeRate(row.shape, row.exposure_days))
 
 
-def _is_due(last: WatchPrice, pages: int, age: timedelta) -> bool:
-    grown = pages > last.pages * GROWN or pages * GROWN < last.pages
-    return age >= FIT_EVERY or grown
-
-
-def _made_a_day(last: WatchPrice, newest: int, age: timedelta) -> float | None:
-    days = age / DAY
-    return None if days < LEAST_DAYS else max(0, newest - last.visit_id) / days
+def _fit_of(row: WatchPrice | None) -> LastFit | None:
+    return None if row is None else LastFit(row.fitted_at, row.pages, row.visit_id)

@@ -3,17 +3,8 @@
 import json
 import zlib
 
-from comity.contract.watch import (
-    Diff,
-    ListedPage,
-    NextVisit,
-    PageCounters,
-    PageEvent,
-    PageEventDetail,
-    VisitSeen,
-    WatchList,
-    WatchPage,
-)
+from comity.contract.watch import ListedPage, NextVisit, PageCounters, WatchList, WatchPage
+from comity.contract.watch_found import Diff, PageEvent, PageEventDetail, VisitSeen
 from ledger.rules.scope import authority
 from ledger.rules.watch_pages import EVENT_PREFIX, page_id, settings_of
 from ledger.store.models_watch import WatchEvent, WatchState, WatchVisit

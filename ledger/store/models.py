@@ -259,29 +259,3 @@ class Target(Base):
     enabled: Mapped[bool]
     labels: Mapped[list[str]]
     added_at: Mapped[datetime]
-
-
-class Script(Base):
-    """A catalogue id. It outlives its removal, so that a version number never means two different scripts."""
-
-    __tablename__ = "script"
-
-    id: Mapped[str] = mapped_column(String(64), primary_key=True)
-    enabled: Mapped[bool]
-    removed: Mapped[bool]
-    newest_version: Mapped[int]
-
-
-class ScriptVersion(Base):
-    """What one version of a catalogue script is. Never changed once written."""
-
-    __tablename__ = "script_version"
-
-    script_id: Mapped[str] = mapped_column(_of("script.id"), primary_key=True)
-    version: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
-    phase: Mapped[str] = mapped_column(String(16))
-    source: Mapped[str] = mapped_column(Text, deferred=True)
-    sha256: Mapped[str] = mapped_column(String(64))
-    options: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
-    description: Mapped[str]
-    added_at: Mapped[datetime]

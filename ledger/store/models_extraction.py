@@ -1,41 +1,11 @@
-"""The tables of extractors and of what crawls extract with them."""
+"""The tables of what crawls extract: with which extractors, what from which page, and in which runs."""
 
 from datetime import datetime
-from typing import Any
 
-from sqlalchemy import JSON, ForeignKey, Index, String, Text, UniqueConstraint, text
+from sqlalchemy import ForeignKey, Index, String, Text, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from ledger.store.models import Base, crawl_key
-
-
-class CatalogueExtractor(Base):
-    """A catalogue id. It outlives its removal, so that a version number never means two different programs."""
-
-    __tablename__ = "extractor"
-
-    id: Mapped[str] = mapped_column(String(64), primary_key=True)
-    enabled: Mapped[bool]
-    removed: Mapped[bool]
-    newest_version: Mapped[int]
-
-
-class ExtractorVersion(Base):
-    """What one version of an extractor is. Never changed once written, its description apart.
-
-    `files` are {path, source}, the entry first. `program` is its canonical JSON, as it was compiled when it came.
-    """
-
-    __tablename__ = "extractor_version"
-
-    extractor_id: Mapped[str] = mapped_column(ForeignKey("extractor.id", ondelete="CASCADE"), primary_key=True)
-    version: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
-    name: Mapped[str]
-    files: Mapped[list[Any]] = mapped_column(JSON, deferred=True)
-    program: Mapped[str] = mapped_column(Text, deferred=True)
-    sha256: Mapped[str] = mapped_column(String(64))
-    description: Mapped[str]
-    added_at: Mapped[datetime]
 
 
 class CrawlExtractor(Base):

@@ -15,7 +15,7 @@ from blocks.clients.watch import WatchClient
 from comity.watch.rules.webhook import secret_bytes, verified
 from tests.e2e.conftest import COMITY, ROOT, Stack
 from tests.e2e.watching import until
-from tests.integration.ledger.test_telling import Receiver, receiver
+from tests.fakes.webhook_receiver import Receiver, receiver
 from tests.site import FixtureSite
 from tests.site.changing import ChangingPage
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from comity.contract.hosts import HostLease
-from comity.contract.watch import Diff, PageContent, WatchSettings
+from comity.contract.watch import WatchSettings
+from comity.contract.watch_found import Diff, PageContent
 from comity.contract.watch_queue import (
     Changed,
     FirstContent,

@@ -6,7 +6,7 @@ from comity.extract.run.options import USER_AGENT, Cancellation, ExtractOptions,
 from comity.extract.run.program import Program
 from comity.extract.run.results import Result, RunWarning
 from comity.extract.run.visits import open_client
-from comity.polite.client import Session
+from comity.polite.answers import Session
 
 __all__ = [
     "USER_AGENT",

@@ -3,10 +3,13 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import version
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from comity.extract.run.browser import BrowserPages
-from comity.polite.client import GuardedClient, RedirectHook, Session
+from comity.polite.answers import RedirectHook, Session
+
+if TYPE_CHECKING:
+    from comity.polite.client import GuardedClient
 
 TIMEOUT_S = 30.0
 MAX_PAGE_BYTES = 32 * 1024 * 1024
@@ -64,5 +67,5 @@ class ExtractOptions(RunOptions):
     user_agent: str | None = None
     allow_private_hosts: bool = False
     on_redirect: RedirectHook | None = None
-    client: GuardedClient | None = None
+    client: "GuardedClient | None" = None
     browser: BrowserPages | None = None

@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Coroutine
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 from comity.extract.run.execution import cancelled
@@ -14,12 +14,14 @@ from comity.extract.run.failures import Failure, RunError
 from comity.extract.run.options import USER_AGENT, Cancellation, ExtractOptions
 from comity.polite.answers import Fetched, FetchFailure, GetLimits
 from comity.polite.charset import decode_html
-from comity.polite.client import GuardedClient
 from comity.polite.egress import Egress
 from comity.polite.errors import UserAgentError
 from comity.polite.rules.addresses import EgressRules, egress_rules
 from comity.polite.rules.proxies import BadProxyRulesError, proxies_of
 from comity.polite.trust import BadTrustError, trust_of
+
+if TYPE_CHECKING:
+    from comity.polite.client import GuardedClient
 
 PATH = "source.fetch"
 MOST_CONNECT_MS = 10_000
@@ -50,7 +52,7 @@ def egress_of(*, allow_private_hosts: bool) -> EgressRules:
     return egress_rules(EVERYWHERE) if allow_private_hosts else EgressRules()
 
 
-def open_client(*, allow_private_hosts: bool = False, user_agent: str | None = None) -> GuardedClient:
+def open_client(*, allow_private_hosts: bool = False, user_agent: str | None = None) -> "GuardedClient":
     """A client for `ExtractOptions.client`: enter it, use it in one event loop for many extractions, leave it.
 
     Certificates and proxies are the environment's. Raises BadTrustError or BadProxyRulesError naming the setting.
@@ -58,12 +60,15 @@ def open_client(*, allow_private_hosts: bool = False, user_agent: str | None = N
     return _open(Egress(egress_of(allow_private_hosts=allow_private_hosts)), user_agent)
 
 
-def _open(egress: Egress, user_agent: str | None) -> GuardedClient:
+def _open(egress: Egress, user_agent: str | None) -> "GuardedClient":
+    # Who compiles or reads snapshots needs no HTTP client, and would wait a third longer for our import with it.
+    from comity.polite.client import GuardedClient  # noqa: PLC0415
+
     trust, proxies = trust_of(os.environ), proxies_of(os.environ)
     return GuardedClient(egress, user_agent=user_agent or USER_AGENT, trust=trust, proxies=proxies)
 
 
-def _client(egress: Egress, user_agent: str | None) -> GuardedClient:
+def _client(egress: Egress, user_agent: str | None) -> "GuardedClient":
     try:
         return _open(egress, user_agent)
     except (UserAgentError, BadTrustError, BadProxyRulesError) as error:

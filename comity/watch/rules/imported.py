@@ -7,7 +7,7 @@ all, and ours is taken over untold.
 
 from collections.abc import Sequence
 
-from comity.contract.watch import MAX_DIFF_LINE_CHARACTERS, MAX_DIFF_LINES, Diff, DiffHunk
+from comity.contract.watch_found import MAX_DIFF_LINE_CHARACTERS, MAX_DIFF_LINES, Diff, DiffHunk
 from comity.watch.rules.diff import Block, blocks
 
 BASIS = "imported"

@@ -6,7 +6,7 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime
 
-from comity.contract.watch import MAX_DIFF_LINE_CHARACTERS, MAX_DIFF_LINES, Diff, DiffHunk
+from comity.contract.watch_found import MAX_DIFF_LINE_CHARACTERS, MAX_DIFF_LINES, Diff, DiffHunk
 from comity.watch.rules import imported
 from comity.watch.rules.clock import differ_by_clock, lines_without_clock
 from comity.watch.rules.diff import Block, blocks, unordered_blocks

@@ -2,7 +2,7 @@
 
 from html import escape
 
-from comity.contract.watch import Diff, DiffHunk
+from comity.contract.watch_found import Diff, DiffHunk
 
 
 def as_text(diff: Diff) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.integration.cli.test_extract_run import in_process_of_its_own
+from tests.integration.cli.extracting import in_process_of_its_own
 from tests.integration.extract.web import Answer, Web, serving
 from tests.unit.extract.suites.packages import FOLDER, REPOSITORY
 

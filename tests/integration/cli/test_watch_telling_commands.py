@@ -8,8 +8,8 @@ import httpx
 import pytest
 
 from comity.watch.rules.webhook import secret_bytes, verified
+from tests.fakes.webhook_receiver import Receiver, receiver
 from tests.integration.cli.watch_desk import Shell, shell_at
-from tests.integration.ledger.test_telling import Receiver, receiver
 from tests.integration.ledger.watching import changed, content
 
 NEWS = "https://a.example/news"

@@ -1,158 +1,25 @@
 """What was found on watched pages reaches whoever asked to be told: once, signed, folded, and in the end always."""
 
 import json
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
 from datetime import timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
 
-import feedparser
-import httpx
 import pytest
 
-from comity.contract.watch import Diff, DiffHunk
 from comity.watch.rules.webhook import secret_bytes, verified
-from ledger.rules.watch_diffs import packed
-from ledger.rules.watch_pages import url_digest
-from ledger.store.models_watch import WatchEvent, WatchList, WatchMember, WatchPage
-from tests.fakes.prefect_api import FakePrefect
-from tests.integration.ledger.desk import Desk, Json, ShiftedClock, ledger_at
+from tests.fakes.webhook_receiver import Receiver, receiver
+from tests.integration.ledger.desk import Json
+from tests.integration.ledger.telling import World, world_at
 
 # Apprise imports a module of Python's that is going to go.
 pytestmark = pytest.mark.filterwarnings("ignore:'imghdr' is deprecated:DeprecationWarning")
-DIFF = Diff(
-    hunks=[DiffHunk(before_line=1, after_line=1, removed=["old <b>"], added=["new"])], removed_lines=1, added_lines=1
-)
-
-
-@dataclass
-class Receiver:
-    """Where webhooks arrive. `answers`: statuses for the next requests; then 204."""
-
-    url: str = ""
-    answers: list[tuple[int, dict[str, str]]] = field(default_factory=list)
-    got: list[tuple[dict[str, str], bytes]] = field(default_factory=list)
-
-    def bodies(self) -> list[Any]:
-        return [json.loads(body) for _, body in self.got]
-
-
-@contextmanager
-def receiver() -> Iterator[Receiver]:
-    here = Receiver()
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["Content-Length"]))
-            here.got.append(({name.lower(): value for name, value in self.headers.items()}, body))
-            status, headers = here.answers.pop(0) if here.answers else (204, {})
-            self.send_response(status)
-            for name, value in {"Content-Length": "0", **headers}.items():
-                self.send_header(name, value)
-            self.end_headers()
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    here.url = f"http://127.0.0.1:{server.server_port}/hook"
-    try:
-        yield here
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
-
-
-@dataclass
-class World:
-    desk: Desk
-    clock: ShiftedClock
-    pages: list[int] = field(default_factory=list)
-
-    def page(self, organization: str = "default") -> int:
-        with self.desk.parts.store.writing() as tx:
-            url = f"https://a.example/{organization}/{len(self.pages)}"
-            row = WatchPage(
-                organization=organization,
-                url=url,
-                url_digest=url_digest(organization, url),
-                version=2,
-                paused=False,
-                added_at=self.clock(),
-            )
-            tx.add(row)
-            tx.flush()
-            self.pages.append(row.id)
-            return row.id
-
-    def in_list(self, *pages: int) -> str:
-        ident = f"a{len(self.pages):016x}"
-        with self.desk.parts.store.writing() as tx:
-            tx.add(
-                WatchList(
-                    id=ident,
-                    organization="default",
-                    name="My <list>",
-                    description="",
-                    pages=len(pages),
-                    created_at=self.clock(),
-                )
-            )
-            tx.flush()
-            for page in pages:
-                tx.add(WatchMember(list_id=ident, page_id=page, updated_at=self.clock()))
-        return ident
-
-    def happens(self, page: int, kind: str = "changed") -> str:
-        with self.desk.parts.store.writing() as tx:
-            found = tx.get(WatchPage, page)
-            assert found is not None
-            event = WatchEvent(
-                page_id=page,
-                organization=found.organization,
-                kind=kind,
-                at=self.clock(),
-                url=found.url,
-                title=f"Page {page} & more",
-                diff=packed(DIFF) if kind == "changed" else None,
-                removed_lines=1 if kind == "changed" else None,
-                added_lines=1 if kind == "changed" else None,
-                problem=None if kind == "changed" else "HTTP 500",
-            )
-            tx.add(event)
-            tx.flush()
-            return f"e{event.id}"
-
-    def channel(self, target: str, **more: Any) -> Json:
-        self.clock.advance(0.01)
-        order = {"name": "mine", "kind": "webhook", "target": target, **more}
-        made = self.desk.post("/api/watch/channels", order, 201)
-        self.clock.advance(0.01)
-        return made
-
-    def tell(self) -> None:
-        """All looks that there is something to do for."""
-        for _ in range(100):
-            if not self.desk.parts.teller.one_look():
-                return
-        raise AssertionError("the teller does not come to an end")
 
 
 @pytest.fixture
 def world(tmp_path: Path) -> Iterator[World]:
-    clock = ShiftedClock()
-    with (
-        FakePrefect() as prefect,
-        ledger_at(tmp_path / "data", tmp_path / "store", prefect, clock=clock, apprise_services=("json",)) as desk,
-    ):
-        yield World(desk, clock)
+    with world_at(tmp_path) as made:
+        yield made
 
 
 @pytest.fixture
@@ -391,60 +258,6 @@ def test_channel_that_could_tell_nothing_is_refused_by_its_field(
     assert says in refusal["fields"][0]["message"]
     assert "secret" not in json.dumps(refusal)
     assert world.desk.get("/api/watch/channels")["channels"] == []
-
-
-def _read(url: str, **headers: str) -> httpx.Response:
-    return httpx.get(url, headers=headers, trust_env=False, timeout=30)
-
-
-@pytest.mark.parametrize("form", ["atom", "rss", "jsonFeed"])
-def test_feed_of_a_list_shows_what_changed_to_whoever_has_its_address(world: World, form: str) -> None:
-    inside, outside = world.page(), world.page()
-    made = world.desk.post("/api/watch/feeds", {"listId": world.in_list(inside)}, 201)
-    world.happens(inside)
-    world.happens(outside)
-    answer = _read(made[form])
-    assert answer.status_code == 200
-    assert answer.headers["x-content-type-options"] == "nosniff"
-    if form == "jsonFeed":
-        read = answer.json()
-        entries, title = [(one["title"], one["url"], one["content_html"]) for one in read["items"]], read["title"]
-    else:
-        parsed = feedparser.parse(answer.content)
-        assert not parsed.bozo
-        entries = [
-            (one.title, one.link, (one.get("content") or [one])[0].get("value") or one.summary)
-            for one in parsed.entries
-        ]
-        title = parsed.feed.title
-    ((name, link, html),) = entries
-    assert name == f"Page {inside} & more"
-    assert link == "https://a.example/default/0"
-    assert "<del>-old &lt;b&gt;</del>" in html
-    assert "list" in title
-    assert _read(made[form], **{"If-None-Match": answer.headers["etag"]}).status_code == 304
-    world.happens(inside)
-    assert _read(made[form], **{"If-None-Match": answer.headers["etag"]}).status_code == 200
-
-
-def test_feed_of_a_page_ends_with_its_removal_and_no_address_is_told_twice(world: World) -> None:
-    page = world.page()
-    made = world.desk.post("/api/watch/feeds", {"pageId": f"w{page}"}, 201)
-    event_ids = []
-    for _ in range(2):
-        world.happens(page)
-        event_ids.append({one["id"] for one in _read(made["jsonFeed"]).json()["items"]})
-    assert event_ids[0] < event_ids[1]
-    listed = world.desk.get("/api/watch/feeds")["feeds"]
-    assert [one["feedId"] for one in listed] == [made["feed"]["feedId"]]
-    secret = made["atom"].rpartition("/")[2].removesuffix(".atom")
-    assert secret not in json.dumps(listed)
-    assert listed[0]["lastReadAt"] is not None
-    wrong = _read(made["atom"].replace(secret, "x" * len(secret)))
-    assert world.desk.client.delete(f"/api/watch/feeds/{made['feed']['feedId']}").status_code == 204
-    gone = _read(made["atom"])
-    assert wrong.status_code == gone.status_code == 404
-    assert wrong.json() == gone.json()
 
 
 def test_two_lookers_tell_once_and_a_ledger_that_died_after_sending_repeats_the_id(

@@ -13,7 +13,7 @@ from ledger.services.deliver import Deliverer
 from ledger.settings import Settings
 from ledger.store.models_telling import WatchChannel
 from tests.fakes.prefect_api import FakePrefect
-from tests.integration.ledger.test_telling import receiver
+from tests.fakes.webhook_receiver import receiver
 
 
 def test_webhook_goes_through_the_proxy_of_its_address() -> None:

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from comity.contract.watch import MAX_CONTENT_BYTES, AddPages, Diff, WatchSettings
+from comity.contract.watch import MAX_CONTENT_BYTES, AddPages, WatchSettings
+from comity.contract.watch_found import Diff
 from comity.contract.watch_queue import CompleteJobs, Content
 
 HASH = "0" * 64

@@ -2,7 +2,7 @@
 
 import pytest
 
-from comity.contract.web_address import browser_path, web_url
+from comity.contract.web_address import browser_path, is_loopback, web_url
 
 
 @pytest.mark.parametrize(
@@ -71,3 +71,13 @@ def test_host_that_a_browser_reads_otherwise_is_refused(url: str, words: str) ->
 )
 def test_path_is_what_a_browser_asks_for(path: str, asked: str) -> None:
     assert browser_path(path) == asked
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.9.9.9", "::1", "localhost"])
+def test_this_machine_alone_is_told_apart(host: str) -> None:
+    assert is_loopback(host)
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "10.0.0.1", "x", "localhost.example", ""])
+def test_what_others_reach_is_no_loopback(host: str) -> None:
+    assert not is_loopback(host)

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from ledger.errors import SettingsRefused
-from ledger.rules.service_urls import is_loopback
 from ledger.settings import Settings, read_settings
 
 GOOD = {
@@ -137,11 +136,3 @@ def test_signing_without_wacz_is_refused(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_password_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "secret" not in repr(_read(monkeypatch, LEDGER_PREFECT_AUTH_STRING="user:secret"))
-
-
-@pytest.mark.parametrize(
-    ("host", "loopback"),
-    [("127.0.0.1", True), ("127.9.9.9", True), ("::1", True), ("localhost", True), ("0.0.0.0", False), ("x", False)],
-)
-def test_loopback_is_recognised(host: str, loopback: bool) -> None:
-    assert is_loopback(host) is loopback

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ledger.rules.space import below_floor, over_quota
+from ledger.rules.space import below_floor, no_next_level, over_quota
 
 
 @pytest.mark.parametrize(
@@ -31,3 +31,9 @@ def test_floor_forbids_below_itself_alone(free_bytes: int | None, forbids: bool)
     assert (reason is not None) is forbids
     if reason is not None:
         assert "LEDGER_MIN_FREE_BYTES" in reason
+
+
+def test_level_that_finds_no_room_ends_the_crawl_with_its_reason() -> None:
+    ending = no_next_level(depth=2, lacking="999 bytes are free")
+    assert (ending.state, ending.stop_reason) == ("failed", "no_space")
+    assert ending.error == "no level 2: 999 bytes are free"

@@ -3,7 +3,7 @@
 import pytest
 
 from comity.contract.ledger import StopReason
-from ledger.rules.stop_reason import AfterLevel, Ending, after_level, ending
+from ledger.rules.stop_reason import AfterLevel, Ending, after_level, ending, limit_that_bit
 
 
 @pytest.mark.parametrize(
@@ -36,11 +36,27 @@ def test_first_limit_that_bites_is_kept(
 
 
 def test_ending_with_one_capture_succeeds() -> None:
-    assert ending(captured=1, failed=9, skipped=9, bitten=None) == Ending("succeeded", "completed", None)
-    assert ending(captured=1, failed=0, skipped=0, bitten="max_pages") == Ending("succeeded", "max_pages", None)
+    assert ending({"captured": 1, "failed": 9, "skipped": 9}, None) == Ending("succeeded", "completed", None)
+    assert ending({"captured": 1}, "max_pages") == Ending("succeeded", "max_pages", None)
 
 
 def test_ending_with_nothing_captured_fails_and_counts() -> None:
-    found = ending(captured=0, failed=2, skipped=3, bitten="max_depth")
+    found = ending({"failed": 2, "skipped": 3}, "max_depth")
     assert (found.state, found.stop_reason) == ("failed", "failed")
     assert found.error == "nothing was captured: of 5 pages 2 failed, 3 skipped"
+
+
+@pytest.mark.parametrize(
+    ("stop_reason", "bitten", "limit"),
+    [
+        ("completed", None, None),
+        ("max_pages", "max_pages", "max_pages"),
+        ("max_depth", None, "max_depth"),
+        ("max_depth", "max_pages", "max_depth"),
+        ("failed", "max_pages", "max_pages"),
+        ("failed", "max_depth", "max_depth"),
+        ("failed", None, None),
+    ],
+)
+def test_limit_that_bit_is_known_after_the_end(stop_reason: str, bitten: str | None, limit: str | None) -> None:
+    assert limit_that_bit(stop_reason, bitten) == limit

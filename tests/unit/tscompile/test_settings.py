@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from comity.tscompile.settings import Settings, is_loopback
+from comity.tscompile.settings import Settings
 
 Files = Callable[[dict[str, str]], None]
 
@@ -55,10 +55,3 @@ def test_half_configuration_is_refused_by_name(configure: Files, environment: di
     configure(environment)
     with pytest.raises(ValidationError, match=named):
         Settings()
-
-
-@pytest.mark.parametrize(
-    ("host", "expected"), [("127.0.0.9", True), ("::1", True), ("localhost", True), ("0.0.0.0", False), ("::", False)]
-)
-def test_loopback_is_told_apart(host: str, expected: bool) -> None:
-    assert is_loopback(host) is expected

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comity.contract.watch import Diff, DiffHunk
+from comity.contract.watch_found import Diff, DiffHunk
 from comity.watch.rules.diff import blocks, unordered_blocks
 from comity.watch.rules.judging import Changed, Unchanged, Version, hidden_lines, judge, learn
 from comity.watch.rules.rendering import as_html, as_text
