@@ -149,10 +149,14 @@ def _resource(path: str, digest: str, size: int) -> dict[str, Any]:
     return {"name": path.rpartition("/")[2], "path": path, "hash": f"sha256:{digest}", "bytes": size}
 
 
-def _info(path: str, moment: datetime) -> zipfile.ZipInfo:
+def zip_time(moment: datetime) -> tuple[int, int, int, int, int, int]:
+    """A moment as the ZIP's headers tell it, in UTC. They know no year before 1980."""
     utc = moment.astimezone(UTC)
-    year = max(EARLIEST_ZIP_YEAR, utc.year)
-    info = zipfile.ZipInfo(path, (year, utc.month, utc.day, utc.hour, utc.minute, utc.second))
+    return max(EARLIEST_ZIP_YEAR, utc.year), utc.month, utc.day, utc.hour, utc.minute, utc.second
+
+
+def _info(path: str, moment: datetime) -> zipfile.ZipInfo:
+    info = zipfile.ZipInfo(path, zip_time(moment))
     info.compress_type = zipfile.ZIP_STORED
     info.external_attr = 0o644 << 16
     return info

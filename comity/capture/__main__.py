@@ -14,6 +14,7 @@ import signal
 import socket
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import NoReturn
 
 import uvicorn
@@ -26,6 +27,7 @@ from comity.capture.build import this_build
 from comity.capture.desk import Desk
 from comity.capture.egress.guard import EgressGuard
 from comity.capture.errors import CaptureFault
+from comity.capture.memory import give_back_large_blocks
 from comity.capture.opening import Equipment
 from comity.capture.package import software
 from comity.capture.processes import NoBrowserError, find_browser
@@ -39,6 +41,15 @@ from comity.capture.stores import read_store
 from comity.polite.rules.addresses import EgressRules, egress_rules
 
 END_BUDGET_S = 3
+
+
+class Threads(ThreadPoolExecutor):
+    """Those that work which blocks is done in. The server's end waits for none: one may wait for somebody else's server
+    (a time stamp authority), longer than the end may take, and the process's end is theirs too (see `end`).
+    """
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: ARG002 - the base's names
+        super().shutdown(wait=False, cancel_futures=True)
 
 
 class Server(uvicorn.Server):
@@ -73,6 +84,7 @@ def listen(settings: Settings) -> socket.socket:
 
 async def serve(settings: Settings, store: Store, signing: Signing, executable: str, sock: socket.socket) -> None:
     """Serves until SIGTERM or SIGINT."""
+    asyncio.get_running_loop().set_default_executor(Threads())
     await store.prepare()
     guard = EgressGuard(rules_for(settings, sock))
     await guard.start()
@@ -133,6 +145,7 @@ def rules_for(settings: Settings, sock: socket.socket) -> EgressRules:
 def main() -> int:
     """Exit status: 0 after an orderly end, 1 where no browser starts, 2 where the settings do not allow a start."""
     logs.to_standard_error()
+    give_back_large_blocks()
     try:
         settings = Settings()
         store = read_store(settings)

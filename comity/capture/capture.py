@@ -199,10 +199,11 @@ class Capture:
                 )
 
     async def _silence(self, fault: CaptureFault) -> CaptureFault:
-        """The fault as it is: what took too long is not the page's fault where the whole browser is silent."""
-        if fault.kind != "timeout" or await self._with.browser.whole(budget_s=BUSY_BUDGET_S):
+        """The fault as it is: what took too long or broke off is not the page's where part of the browser died."""
+        if fault.kind not in ("timeout", "connection") or await self._with.browser.whole(budget_s=BUSY_BUDGET_S):
             return fault
-        return CaptureFault("internal", f"the browser does not answer any more: {fault}", step=fault.step)
+        said = "the browser does not answer any more" if fault.kind == "timeout" else "a part of the browser died"
+        return CaptureFault("internal", f"{said}: {fault}", step=fault.step)
 
     async def _take(self, page: Watched, ends_s: float) -> None:
         """Loads the page as often as asked, then reads it once; all of it before the loop time `ends_s`."""

@@ -1,6 +1,7 @@
 """Three hundred captures in a row: memory stays level, nothing piles up."""
 
 import itertools
+import re
 from pathlib import Path
 
 import psutil
@@ -29,16 +30,22 @@ PATHS = (
 )
 
 
+OWN = re.compile(r"^Pss_(?:Anon|Shmem):\s+(\d+) kB", re.MULTILINE)
+
+
 def memory_bytes(server: CaptureServer) -> int:
-    """Of the server and its browser together; what processes share is counted once (PSS, Linux)."""
-    return sum(_pss_bytes(process) for process in [psutil.Process(server.process.pid), *server.descendants()])
+    """Of the server and its browser together; what they share is counted once (Linux). Not the programs themselves:
+    their pages are shared with every other browser of this machine, and count more when one of those ends.
+    """
+    return sum(map(_own_bytes, [psutil.Process(server.process.pid), *server.descendants()]))
 
 
-def _pss_bytes(process: psutil.Process) -> int:
+def _own_bytes(process: psutil.Process) -> int:
     try:
-        return int(process.memory_full_info().pss)
-    except psutil.NoSuchProcess:
+        found = OWN.findall(Path(f"/proc/{process.pid}/smaps_rollup").read_text())
+    except OSError:
         return 0
+    return sum(map(int, found)) * 1024
 
 
 def capture(server: CaptureServer, site: FixtureSite, path: str, *formats: str) -> None:

@@ -30,18 +30,18 @@ UNREADABLE = (
 def read_chain(pem: str | bytes) -> Chain:
     """The certificates of a PEM text in their order. Raises ValueError where there is none, or one is broken."""
     data = pem.encode("utf-8") if isinstance(pem, str) else pem
-    with _readable():
+    with readable():
         return tuple(x509.load_pem_x509_certificates(data))
 
 
 def read_certificate(der: bytes) -> x509.Certificate:
     """One certificate. Raises ValueError for what is none."""
-    with _readable():
+    with readable():
         return x509.load_der_x509_certificate(der)
 
 
 @contextmanager
-def _readable() -> Iterator[None]:
+def readable() -> Iterator[None]:
     """One kind of error for every way not to be a certificate; and no warnings: the reader did not write it."""
     try:
         with warnings.catch_warnings():

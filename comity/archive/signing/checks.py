@@ -15,7 +15,6 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import load_der_public_key
 
 from comity.archive.signing.certificates import (
-    UNREADABLE,
     Chain,
     broken_links,
     described,
@@ -24,6 +23,7 @@ from comity.archive.signing.certificates import (
     is_self_signed,
     names,
     read_chain,
+    readable,
 )
 from comity.archive.signing.signed_data import STAMP_WITHIN_S, matches
 from comity.archive.signing.time_stamp import BadStampError, Stamp, from_base64
@@ -50,9 +50,10 @@ class Trust:
 def check_signature(signed: object, digest: str, trust: Trust) -> list[Step]:
     """The steps over `signedData`, where `digest` is the true `sha256:…` of `datapackage.json`."""
     try:
-        return _steps(signed, digest, trust)
-    except UNREADABLE as error:  # certificates are taken apart when they are looked at, not when they are read
-        return [failed(FORM, f"a certificate in signedData cannot be read: {' '.join(str(error).split())}")]
+        with readable():  # certificates are taken apart when they are looked at, not when they are read
+            return _steps(signed, digest, trust)
+    except ValueError as error:
+        return [failed(FORM, f"a certificate in signedData cannot be read: {error}")]
 
 
 def _steps(signed: object, digest: str, trust: Trust) -> list[Step]:

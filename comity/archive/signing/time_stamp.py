@@ -16,7 +16,7 @@ from rfc3161_client import (
     decode_timestamp_response,
 )
 
-from comity.archive.signing.certificates import Chain, is_whole, read_certificate
+from comity.archive.signing.certificates import Chain, is_whole, read_certificate, readable
 
 SIGNED_DATA_CERTIFICATES = 0xA0
 """The tag of `certificates [0] IMPLICIT SET` in a SignedData (RFC 5652, 5.1)."""
@@ -77,11 +77,12 @@ def read_stamp(der: bytes) -> Stamp:
         certificates = [read_certificate(one) for one in response.signed_data.certificates]
         signers = [(signer.issuer, signer.serial_number) for signer in response.signed_data.signer_infos]
         moment = response.tst_info.gen_time
+        with readable():
+            leaves = [one for one in certificates if (one.issuer, one.serial_number) in signers]
     except BadStampError:
         raise
     except Exception as error:  # what the reader raises for damaged bytes has no common base: KeyError is among it
         raise BadStampError(f"not an RFC 3161 time stamp in DER: {_short(str(error))}") from None
-    leaves = [one for one in certificates if (one.issuer, one.serial_number) in signers]
     if len(signers) != 1 or len(leaves) != 1:
         raise BadStampError("the time stamp does not bring the certificate of its one signer")
     return Stamp(moment, _chain(leaves[0], certificates), response)

@@ -2,7 +2,7 @@
 
 A ZIP names each member in a header before its data and again in the directory at its end (APPNOTE.TXT, 4.3). No hash
 covers either, so a change there is found by comparing them. What is told only once is checked where we know what we
-write ourselves.
+write ourselves (`layout`), and counted elsewhere.
 """
 
 import hashlib
@@ -15,15 +15,24 @@ from dataclasses import dataclass, field
 from typing import BinaryIO
 
 from comity.archive.verify.steps import Step, failed, judged
+from comity.archive.verify.zip_records import (
+    END,
+    END_SIGNATURE,
+    ENTRY,
+    LOCAL,
+    LOCAL_SIGNATURE,
+    LOCATOR,
+    MARK,
+    SHORT_MARK,
+    UTF_8_NAME,
+    WIDE_END,
+    WIDE_END_SIGNATURE,
+    dos,
+    told_wide,
+)
 
 SLICE_BYTES = 1 << 20
-LOCAL = struct.Struct("<4sHHHHHIIIHH")
-END = struct.Struct("<4sHHHHIIH")
-ENTRY_BYTES, ENTRY_LENGTHS_AT, ENTRY_LENGTHS = 46, 28, struct.Struct("<HHH")
-END_SIGNATURE, ZIP64_END_SIGNATURE = b"PK\x05\x06", b"PK\x06\x06"
 DESCRIPTOR_FOLLOWS = 0x08
-ZIP64_MARK = 0xFFFFFFFF
-OUR_SYSTEM, OUR_VERSIONS, OUR_ATTRIBUTES = 3, (20, 45), 0o644 << 16
 STORED_FOLDERS = ("archive/", "indexes/")
 STORED_ENDINGS = (".gz", ".warc", ".cdx", ".cdxj")
 
@@ -38,6 +47,16 @@ class Container:
     data_at: dict[str, int] = field(default_factory=dict)
     sizes: dict[str, int] = field(default_factory=dict)
     hashes: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def size_bytes(self) -> int:
+        """Of the whole file."""
+        return self.file.seek(0, 2)
+
+    def at(self, place: int, size_bytes: int) -> bytes:
+        """So many bytes of the file from there on; fewer at its end."""
+        self.file.seek(place)
+        return self.file.read(max(0, size_bytes))
 
     def read(self, name: str) -> bytes:
         """A member whole, as it is: damage is the zip step's to tell. For small members."""
@@ -97,22 +116,6 @@ def check_stored(container: Container, *, ours: bool) -> Step:
     return judged("stored", f"archives and indexes are stored{more}", [])
 
 
-def check_layout(container: Container) -> list[str]:
-    """What is wrong with a container that says it is ours: facts told once, which our writer always tells alike."""
-    problems: list[str] = []
-    place = 0
-    for info in sorted(container.package.infolist(), key=lambda one: one.header_offset):
-        told = (info.create_system, info.external_attr, info.internal_attr, info.volume, info.comment)
-        if told != (OUR_SYSTEM, OUR_ATTRIBUTES, 0, 0, b"") or info.create_version not in OUR_VERSIONS:
-            problems.append(f"{info.filename}: its directory entry is not as it was written")
-        if info.header_offset != place:
-            problems.append(f"{info.filename}: {info.header_offset - place} bytes before it belong to no member")
-        place = container.data_at.get(info.filename, 0) + info.compress_size
-    if place != container.package.start_dir:
-        problems.append(f"{container.package.start_dir - place} bytes before the directory belong to no member")
-    return problems
-
-
 def _repeated(infos: list[zipfile.ZipInfo]) -> set[str]:
     return {name for name, count in Counter(info.filename for info in infos).items() if count > 1}
 
@@ -124,9 +127,9 @@ def _read_by_range(name: str) -> bool:
 def _locate(container: Container, info: zipfile.ZipInfo) -> list[str]:
     """Compares the two headers. Only what lies inside the file gets a place."""
     name = info.filename
-    container.file.seek(max(0, info.header_offset))
-    raw = container.file.read(LOCAL.size)
-    if info.header_offset < 0 or len(raw) < LOCAL.size or raw[:4] != b"PK\x03\x04":
+    inside = 0 <= info.header_offset < container.package.start_dir  # a ZIP64 field may tell what no file can seek
+    raw = container.at(info.header_offset, LOCAL.size) if inside else b""
+    if len(raw) < LOCAL.size or raw[:4] != LOCAL_SIGNATURE:
         return [f"{name}: has no header where the directory says"]
     _, version, flags, method, time, date, crc, packed, size, name_bytes, extra_bytes = LOCAL.unpack(raw)
     given = container.file.read(name_bytes)
@@ -134,19 +137,18 @@ def _locate(container: Container, info: zipfile.ZipInfo) -> list[str]:
     if start + info.compress_size > container.package.start_dir:
         return [f"{name}: reaches beyond the directory"]
     container.data_at[name] = start
-    year, month, day, hour, minute, second = info.date_time
     pairs: list[tuple[str, object, object]] = [
-        ("version", version, info.extract_version | info.reserved << 8),
         ("flags", flags, info.flag_bits),
         ("method", method, info.compress_type),
-        ("time", time, hour << 11 | minute << 5 | second // 2),
-        ("date", date, (year - 1980) << 9 | month << 5 | day),
-        ("name", given, info.orig_filename.encode("utf-8" if info.flag_bits & 0x800 else "cp437")),
+        ("time and date", (time, date), dos(info)),
+        ("name", given, _raw_name(info)),
     ]
+    if not told_wide(info):  # else only the directory needs a reader of ZIP64
+        pairs += [("version", version, info.extract_version | info.reserved << 8)]
     if not flags & DESCRIPTOR_FOLLOWS:
         pairs += [("checksum", crc, info.CRC)]
-        pairs += [("packed size", packed, info.compress_size)] if packed != ZIP64_MARK else []
-        pairs += [("size", size, info.file_size)] if size != ZIP64_MARK else []
+        pairs += [("packed size", packed, info.compress_size)] if packed != MARK else []
+        pairs += [("size", size, info.file_size)] if size != MARK else []
     return [f"{name}: header and directory disagree on its {what}" for what, here, there in pairs if here != there]
 
 
@@ -167,33 +169,44 @@ def _read_whole(container: Container, info: zipfile.ZipInfo) -> list[str]:
 
 
 def _end(container: Container) -> list[str]:
-    """The record at the very end (4.3.16): counts, and where the directory lies."""
-    comment = container.package.comment
-    size = container.file.seek(0, 2)
-    at = size - END.size - len(comment)
-    container.file.seek(max(0, at))
-    raw = container.file.read(END.size)
-    if len(raw) < END.size or raw[:4] != END_SIGNATURE:
-        return ["the file does not end with a directory's end record"]
-    _, disk, first_disk, here, entries, packed, offset, comment_bytes = END.unpack(raw)
-    if _after_directory(container) not in (at, -1):
+    """The records at the very end (4.3.14 to 4.3.16): counts, and where the directory lies."""
+    start, at = container.package.start_dir, directory_end(container)
+    behind = container.at(at, container.size_bytes - at)
+    is_wide = behind.startswith(WIDE_END_SIGNATURE)
+    own = behind[WIDE_END.size + LOCATOR.size if is_wide else 0 :]
+    if len(own) < END.size or own[:4] != END_SIGNATURE:
         return ["the directory's entries do not add up to its end"]
-    if entries == 0xFFFF or ZIP64_MARK in (packed, offset):
-        return []  # ZIP64: read and compared by the reader that opened it
-    told = (disk, first_disk, here, entries, comment_bytes, offset, offset + packed)
     count = len(container.package.infolist())
-    found = (0, 0, count, count, len(comment), container.package.start_dir, at)
-    return [] if told == found else ["the directory's end record does not match the directory"]
+    found = (0, 0, count, count, at - start, start)
+    *told, comment_bytes = END.unpack_from(own)[1:]
+    agree = all(one == other or (is_wide and one in (MARK, SHORT_MARK)) for one, other in zip(told, found, strict=True))
+    if not agree or comment_bytes != len(own) - END.size:
+        return ["the directory's end record does not match the directory"]
+    if is_wide and WIDE_END.unpack_from(behind)[4:] != found:
+        return ["the directory's ZIP64 end record does not match the directory"]
+    return []
 
 
-def _after_directory(container: Container) -> int:
-    """Where the directory ends by the lengths that its entries tell; -1: a ZIP64 record follows, as it may."""
+def directory_end(container: Container) -> int:
+    """Where the directory ends by the lengths that its entries tell."""
     at = container.package.start_dir
     for _ in container.package.infolist():
-        container.file.seek(at + ENTRY_LENGTHS_AT)
-        raw = container.file.read(ENTRY_LENGTHS.size)
-        if len(raw) < ENTRY_LENGTHS.size:
+        raw = container.at(at, ENTRY.size)
+        if len(raw) < ENTRY.size:
             return at
-        at += ENTRY_BYTES + sum(ENTRY_LENGTHS.unpack(raw))
-    container.file.seek(at)
-    return -1 if container.file.read(4) == ZIP64_END_SIGNATURE else at
+        at += ENTRY.size + sum(ENTRY.unpack(raw)[11:14])
+    return at
+
+
+def unvouched_bytes(container: Container) -> int:
+    """How many bytes are neither a member's content nor a record's fixed fields: extra fields, comments, gaps."""
+    infos = container.package.infolist()
+    names = sum(len(_raw_name(info)) for info in infos)
+    known = sum(info.compress_size + LOCAL.size + ENTRY.size for info in infos) + 2 * names + END.size
+    end = directory_end(container)
+    is_wide = container.at(end, 4) == WIDE_END_SIGNATURE
+    return container.size_bytes - known - (WIDE_END.size + LOCATOR.size if is_wide else 0)
+
+
+def _raw_name(info: zipfile.ZipInfo) -> bytes:
+    return info.orig_filename.encode("utf-8" if info.flag_bits & UTF_8_NAME else "cp437")

@@ -10,7 +10,7 @@ from tests.integration.capture.conftest import QUICK
 from tests.integration.capture.listener import Listener
 from tests.integration.capture.server import CaptureServer, until
 from tests.site.fixture import FixtureSite
-from tests.site.wire import html
+from tests.site.wire import Response, html
 
 pytestmark = pytest.mark.browser
 
@@ -33,6 +33,7 @@ WAYS = {
     '{{mode: "no-cors"}}).catch(() => 0)\'])))</script>',
     "shared": '<script>new SharedWorker(URL.createObjectURL(new Blob([\'fetch("http://{at}/shared", '
     '{{mode: "no-cors"}}).catch(() => 0)\'])))</script>',
+    "service": "<script>navigator.serviceWorker.register('/service.js?{at}', {{scope: '/{at}/'}})</script>",
     "redirect": "<img src='/redirect/to?url=http://{at}/redirect'>",
     "refresh": "<iframe srcdoc='<meta http-equiv=refresh content=\"0; url=http://{at}/refresh\">'></iframe>",
     "form": "<iframe name='{at}'></iframe><form action='http://{at}/form' target='{at}' method=post></form>"
@@ -40,6 +41,8 @@ WAYS = {
     "connect": "<link rel=preconnect href='http://{at}'>",
 }
 """How a page reaches out. All but the last ask for a path of their own name."""
+SERVICE_WORKER = b"""const asking = fetch(`http://${location.search.slice(1)}/service`, {mode: "no-cors"});
+oninstall = event => event.waitUntil(asking.catch(() => 0))"""
 
 
 @pytest.fixture(scope="module")
@@ -66,6 +69,7 @@ def test_no_way_of_a_page_leads_to_a_guarded_target(
 ) -> None:
     parts = [way.format(at=target.authority) for way in WAYS.values() for target in (guarded, allowed)]
     site.set("/ways", html("<!doctype html><title>ways</title>" + "".join(parts)))
+    site.set("/service.js", Response(body=SERVICE_WORKER, content_type="text/javascript"))
     report = server.capture(site.url(0, "/ways"))
     assert report["status"] == "success"
     wanted = {f"/{name}" for name in WAYS if name != "connect"}
@@ -76,7 +80,8 @@ def test_no_way_of_a_page_leads_to_a_guarded_target(
 
 @pytest.mark.parametrize(
     "spelling", ["127.0.0.1", "2130706433", "0x7f000001", "0177.0.0.1", "127.1", "0x7f.1", "[::ffff:127.0.0.1]",
-                 "[::ffff:7f00:1]", "localhost", "sub.localhost", "127.0.0.1.", "0.0.0.0", "0"]
+                 "[::ffff:7f00:1]", "localhost", "sub.localhost", "127.0.0.1.", "0.0.0.0", "0",
+                 "[64:ff9b::7f00:1]", "[2002:7f00:1::1]", "[::7f00:1]"]
 )  # fmt: skip
 def test_no_spelling_of_an_address_passes(
     server: CaptureServer, site: FixtureSite, guarded: Listener, spelling: str
@@ -105,8 +110,12 @@ def test_every_spelling_of_an_allowed_address_passes(
      ("[fd00::1]", "unique local"), ("[64:ff9b::7f00:1]", "loopback"), ("[2002:7f00:1::1]", "loopback"),
      ("100.64.0.1", "carrier-grade NAT")],
 )  # fmt: skip
-def test_addresses_off_the_public_web_are_named(server: CaptureServer, address: str, name: str) -> None:
-    report = server.capture(f"http://{address}/")
+def test_addresses_off_the_public_web_are_named(
+    server: CaptureServer, guarded: Listener, address: str, name: str
+) -> None:
+    guarded.forget()
+    report = server.capture(f"http://{address}:{guarded.port}/")
+    assert guarded.connections == 0
     assert report["errorDetails"]["type"] == "policy"
     assert name in report["errorDetails"]["message"]
 

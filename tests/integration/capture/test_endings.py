@@ -246,8 +246,9 @@ def test_frozen_browser_is_replaced_before_the_next_capture(
     assert not alive(frozen)
 
 
+@pytest.mark.parametrize("path", ["/stall/silent", "/stall/body?bytes=60"])
 def test_dead_network_service_is_internal_and_the_browser_replaced(
-    server: CaptureServer, site: FixtureSite, works_after: None
+    server: CaptureServer, site: FixtureSite, works_after: None, path: str
 ) -> None:
     before = server.browser()
 
@@ -260,7 +261,7 @@ def test_dead_network_service_is_internal_and_the_browser_replaced(
 
     site.clear_log()
     killer = in_background(kill_service)
-    report = server.capture(site.url(0, "/stall/silent"))
+    report = server.capture(site.url(0, path))
     killer.join()
     assert report["errorDetails"]["type"] == "internal"
     assert server.capture(site.url(0, "/zoo/landed"))["completeness"]["complete"] is True

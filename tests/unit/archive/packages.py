@@ -2,6 +2,7 @@
 
 import io
 import json
+import struct
 import zipfile
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
@@ -88,3 +89,18 @@ def rehashed(contents: Mapping[str, bytes], change: Callable[[dict[str, Any]], N
         "datapackage.json": described,
         "datapackage-digest.json": json.dumps(digest).encode(),
     }
+
+
+def regions(data: bytes) -> dict[str, range]:
+    """Where what lies in a ZIP: each member's header and content by its name, the directory, and its end."""
+    found: dict[str, range] = {}
+    with zipfile.ZipFile(io.BytesIO(data)) as opened:
+        for info in opened.infolist():
+            lengths = struct.unpack_from("<HH", data, info.header_offset + 26)
+            content = info.header_offset + 30 + sum(lengths)
+            found[f"header of {info.filename}"] = range(info.header_offset, content)
+            found[f"content of {info.filename}"] = range(content, content + info.compress_size)
+        end = data.rindex(b"PK\x05\x06")
+        found["directory"] = range(opened.start_dir, end)
+        found["end"] = range(end, len(data))
+    return found

@@ -3,6 +3,7 @@
 import base64
 import io
 import json
+import subprocess
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -88,7 +89,14 @@ def test_signature_holds_in_every_check(one: Signatory, signed: dict[str, Any]) 
 
 
 def test_openssl_says_the_same_of_the_time_stamp(one: Signatory, signed: dict[str, Any]) -> None:
-    one.authority.verify(signed["signature"].encode(), base64.b64decode(signed["timeSignature"]))
+    data, stamp = signed["signature"].encode(), base64.b64decode(signed["timeSignature"])
+    one.authority.verify(data, stamp)
+    for other in ((data[:-1], stamp), (data, stamp[:-1] + bytes([stamp[-1] ^ 1]))):
+        with pytest.raises(subprocess.CalledProcessError):
+            one.authority.verify(*other)
+        assert checks.STAMP in failures(
+            signed | {"signature": other[0].decode(), "timeSignature": base64.b64encode(other[1]).decode()}, one.trust
+        )
 
 
 def test_without_trust_what_holds_together_is_left_to_the_reader(signed: dict[str, Any]) -> None:
@@ -247,6 +255,15 @@ def test_no_changed_byte_passes_unnoticed_or_unexplained(one: Signatory, signed:
         assert all(step.reason for step in steps)
         if member == "signature":
             assert any(step.outcome == "failed" for step in steps)
+
+
+def test_certificate_with_a_negative_number_fails_and_warns_nobody(one: Signatory, signed: dict[str, Any]) -> None:
+    der = base64.b64decode(signed["timeSignature"])
+    number = read_stamp(der).chain[0].serial_number
+    wire = number.to_bytes((number.bit_length() + 8) // 8)
+    assert wire in der
+    negative = der.replace(wire, bytes([wire[0] | 0x80]) + wire[1:])
+    assert checks.STAMP in failures(signed | {"timeSignature": base64.b64encode(negative).decode()}, one.trust)
 
 
 def test_players_find_the_first_certificate_before_the_first_empty_line(signed: dict[str, Any]) -> None:

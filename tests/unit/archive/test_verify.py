@@ -3,7 +3,8 @@
 import gzip
 import io
 import json
-from collections.abc import Callable
+import zipfile
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from comity.archive import warc
 from comity.archive.verify.steps import Verdict
 from comity.archive.verify.whole import verify
 from comity.archive.warc_reader import BrokenWarcError, read_records
-from tests.unit.archive.packages import MOMENT, URLS, members, package, rehashed, repacked
+from tests.unit.archive.packages import MOMENT, URLS, members, package, regions, rehashed, repacked
 
 INTEGRITY = ("zip", "stored", "datapackage", "digest", "resources", "records", "index", "pages")
 
@@ -41,20 +42,76 @@ def test_whole_archive_is_ok_in_every_step(whole: bytes) -> None:
 
 
 def test_one_byte_changed_anywhere_is_found_and_named(whole: bytes) -> None:
-    unnoticed = []
-    for at in range(len(whole)):
-        changed = bytearray(whole)
-        changed[at] ^= 1 << at % 8
-        found = verdict(bytes(changed))
-        if found.ok or not all(step.reason for step in found.failures):
-            unnoticed.append(at)
-    assert unnoticed == []
+    assert [at for at in range(len(whole)) if unnoticed(whole, [at], 1 << at % 8)] == []
 
 
 def test_one_byte_cut_off_or_added_is_found(whole: bytes) -> None:
     assert not verdict(whole[:-1]).ok
     assert not verdict(whole + b"x").ok
     assert not verdict(b"x" + whole).ok
+
+
+def unnoticed(data: bytes, places: Iterable[int], *flips: int) -> list[tuple[int, int]]:
+    """Where and how a byte can be changed so that no step fails, or one fails without saying why."""
+    found = []
+    for at in places:
+        for flip in flips:
+            changed = bytearray(data)
+            changed[at] ^= flip
+            after = verdict(bytes(changed))
+            if after.ok or not all(step.reason for step in after.failures):
+                found.append((at, flip))
+    return found
+
+
+VERSIONS = 20 ^ 45
+"""Both of which a reader of ZIPs takes, the second where there is a ZIP64 field."""
+
+
+@pytest.mark.parametrize("region", ["header of pages/pages.jsonl", "content of pages/pages.jsonl", "directory", "end"])
+def test_no_region_of_the_zip_has_a_byte_to_spare(whole: bytes, region: str) -> None:
+    assert unnoticed(whole, regions(whole)[region], 0xFF, 0x20, VERSIONS) == []
+
+
+def commented(data: bytes, comment: bytes) -> bytes:
+    return data[:-2] + len(comment).to_bytes(2, "little") + comment
+
+
+def test_comment_is_no_part_of_ours_and_allowed_to_others(whole: bytes, tmp_path: Path) -> None:
+    assert "the directory's end is not as it was written" in failures(commented(whole, b"p.s."))["zip"]
+    other = package(tmp_path, software="another tool 2")
+    (zip_step, *_) = verdict(commented(other, b"p.s.")).steps
+    assert zip_step.outcome == "ok"
+    assert "nothing vouches for 4 bytes" in zip_step.reason
+    assert "vouches" not in verdict(other).steps[0].reason
+
+
+def test_time_of_members_is_the_packages(whole: bytes) -> None:
+    moment = (MOMENT.hour << 11 | MOMENT.minute << 5 | MOMENT.second // 2).to_bytes(2, "little")
+    later = (int.from_bytes(moment, "little") + 1).to_bytes(2, "little")
+    assert whole.count(moment) == 2 * len(members(whole))
+    assert "its time is not the package's" in failures(whole.replace(moment, later))["zip"]
+
+
+def test_large_archive_of_any_maker_is_whole_and_ours_has_no_byte_to_spare(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From 2 GiB on what is long or far is told in ZIP64 fields; here from 1000 bytes on."""
+    monkeypatch.setattr(zipfile, "ZIP64_LIMIT", 1000)
+    large = package(tmp_path)
+    assert outcomes(large) == dict.fromkeys(INTEGRITY, "ok")
+    assert b"PK\x06\x06" in large
+    assert outcomes(package(tmp_path, software="another tool 2")) == dict.fromkeys(INTEGRITY, "ok")
+    records = [at for name, place in regions(large).items() if not name.startswith("content") for at in place]
+    assert unnoticed(large, records, 0xFF, VERSIONS) == []
+
+
+def test_offset_that_no_file_can_seek_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(zipfile, "ZIP64_LIMIT", 1000)
+    large = bytearray(package(tmp_path, software="another tool 2"))
+    field = large.rindex(b"\x01\x00\x08\x00")
+    large[field + 4 : field + 12] = b"\xff" * 8
+    assert "no header where the directory says" in failures(bytes(large))["zip"]
 
 
 def test_changed_record_is_named_by_every_step_that_sees_it(whole: bytes) -> None:
