@@ -10,12 +10,11 @@ import typer
 
 from comity.cli.data_folder import data_folder
 from comity.cli.errors import BadInput, CliError
-from comity.cli.options import AllowPrivateOption, DataOption, JsonOption
-from comity.cli.watching import files, lists, migrate, pages, telling
+from comity.cli.options import AllowPrivateOption, DataOption
+from comity.cli.watching import files, lists, migrate, pages, preview, telling
 
 if TYPE_CHECKING:
     from blocks.clients.watch import WatchClient
-    from comity.contract.watch_preview import PagePreview
 
 watch_app = typer.Typer(help="Pages that are watched for updates.", no_args_is_help=True)
 SLICE_S = 0.2
@@ -80,60 +79,6 @@ def run(  # noqa: PLR0917 - typer reads options from parameters
         raise CliError(str(error)) from None
 
 
-@watch_app.command("preview")
-def preview(  # noqa: PLR0917 - as above
-    url: Annotated[str, typer.Argument(metavar="URL", help="The page.", show_default=False)],
-    whole: Annotated[bool, typer.Option("--whole", help="The whole page instead of its main content.")] = False,
-    selector: Annotated[
-        str | None, typer.Option("--selector", metavar="CSS", help="What this matches.", show_default=False)
-    ] = None,
-    once: Annotated[bool, typer.Option("--once", help="Fetch it once: no volatile lines are found.")] = False,
-    data: DataOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Look at a page before it is watched: title, encoding, the text that would be compared, and what would not count.
-
-    Exit 1 where there is nothing to watch.
-    """
-    import json
-
-    from blocks.clients.errors import ServiceRefused
-    from comity.contract.watch import BySelector, MainContent, WatchSettings, WholePage
-    from comity.contract.watch_preview import PreviewPage
-
-    if whole and selector is not None:
-        raise BadInput("--whole and --selector: give one of them")
-    watched = BySelector(selector=selector) if selector is not None else WholePage() if whole else MainContent()
-    with _client(None, None, None, data, role="operator") as ledger:
-        try:
-            seen = ledger.preview(PreviewPage(url=url, settings=WatchSettings(watched=watched), again=not once))
-        except ServiceRefused as refusal:
-            fields = "; ".join(f"{one.field}: {one.message}" for one in refusal.fields)
-            raise BadInput(fields or refusal.message) from None
-    if as_json:
-        print(json.dumps(seen.to_wire(), indent=2, ensure_ascii=False))
-    else:
-        print(_shown(seen))
-    if seen.problem is not None:
-        raise typer.Exit(1)
-
-
-def _shown(seen: "PagePreview") -> str:
-    if seen.problem is not None:
-        return f"{seen.url}: {seen.problem.code}: {seen.problem.reason}"
-    undecodable = f", {seen.undecodable} characters could not be decoded" if seen.undecodable else ""
-    volatile = set(seen.volatile_lines)
-    text = [f"{'~' if line in volatile else ' '} {line}" for line in seen.text.split("\n")]
-    not_counting = f"; {len(volatile)} of them, marked ~, would not count" if volatile else ""
-    return "\n".join(
-        [
-            f"{seen.title or 'without a title'}  ({seen.encoding or seen.kind}{undecodable})",
-            f"{seen.lines} lines{' (cut)' if seen.truncated else ''}{not_counting}:",
-            *text,
-        ]
-    )
-
-
 def _client(
     url: str | None, token_file: Path | None, ca_file: Path | None, data: Path | None, *, role: str = "flows"
 ) -> "WatchClient":
@@ -154,6 +99,7 @@ def _client(
         raise BadInput(f"--ledger-url, --ca-file: {error}") from None
 
 
+watch_app.command("preview")(preview.preview)
 watch_app.command("add")(pages.add)
 watch_app.command("import")(files.import_file)
 watch_app.command("export")(files.export_file)

@@ -7,7 +7,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from comity.contract.watch import WatchSettings
-from ledger.rules.patterns import compiled
+from comity.watch.errors import BadWatchSettings
+from comity.watch.rules.checking import check_watch_settings
 
 ID_PREFIX = "w"
 EVENT_PREFIX = "e"
@@ -35,16 +36,6 @@ def url_digest(organization: str, url: str) -> bytes:
     return hashlib.sha256(f"{organization}\n{url}".encode()).digest()[:DIGEST_BYTES]
 
 
-def why_not_these_patterns(settings: WatchSettings) -> tuple[int, str] | None:
-    """The place of the first `ignore` pattern that RE2 does not take, and why."""
-    for place, pattern in enumerate(settings.ignore):
-        try:
-            compiled(pattern)
-        except ValueError as error:
-            return place, str(error)
-    return None
-
-
 def why_not_these_overrides(canary: str, overrides: Mapping[str, Any]) -> str | None:
     """Why these settings cannot be laid over those of pages that name the canary; None where they can."""
     try:
@@ -55,8 +46,11 @@ def why_not_these_overrides(canary: str, overrides: Mapping[str, Any]) -> str | 
         return f"{where}: {first['msg']}" if where else str(first["msg"])
     if chosen.canary != canary:
         return "canary: a canary does not choose another one"
-    pattern = why_not_these_patterns(chosen)
-    return None if pattern is None else f"ignore.{pattern[0]}: {pattern[1]}"
+    try:
+        check_watch_settings(chosen)
+    except BadWatchSettings as error:
+        return str(error)
+    return None
 
 
 def kept_settings(settings: WatchSettings) -> dict[str, Any] | None:

@@ -12,23 +12,12 @@ from comity.contract.extraction import AddExtractor
 from comity.contract.watch import AddPages, ByExtractor, NewPage, WatchSettings
 from comity.watch.rules.rendering import as_text
 from tests.e2e.watching import Watched, kill_now_and_then, until, watched
+from tests.integration.ledger.watching import OFFERS
 from tests.site import FixtureSite
 from tests.site.changing import ChangingPage
 from tests.site.wire import Request, Response
 
 pytestmark = pytest.mark.timeout(900)
-OFFERS = """extractor "offers" version="2026-01-01" language-version="2026-07-15" {
-  source "html" { fetch mode="http" url="https://site.example/" }
-  field "name" type="string" required=#true {
-    select "h2.name" match="first"
-    value "text"
-  }
-  field "price" type="string" required=#true {
-    select "b.price" match="first"
-    value "text"
-  }
-}
-"""
 LINES = ("A page about the harbour", "The ferry leaves at nine", "Tickets cost 12.50")
 
 
