@@ -24,7 +24,7 @@ from comity.watch.rules.settings import ContentSettings, content_settings
 from comity.watch.rules.text import NothingThere, Reader
 from comity.watch.rules.volatile import Volatile, learnt_from_visit
 from comity.watch.tracing import PageTrace, Tracer, Value
-from comity.watch.visit_settings import Canaries, VisitSettings
+from comity.watch.visit_settings import VisitSettings
 
 MAX_REASON_CHARACTERS = 2_000
 MAX_VALIDATOR_CHARACTERS = 1_000
@@ -40,12 +40,11 @@ class Visiting:
     reading: PageReading
     readers: Readers
     settings: VisitSettings
-    canaries: Canaries
     tracer: Tracer
 
     async def visit(self, hold: Hold) -> JobDone:
         """What came of the job."""
-        settings = self.canaries.settings(hold.job.settings.canary, self.settings)
+        settings = self.settings.overridden(hold.job.visit)
         trace = PageTrace()
         asking = Asking(self.outside, hold, settings, trace)
         done: JobDone | None = None

@@ -32,6 +32,7 @@ from ledger.ids import new_id
 from ledger.rules import host_gate
 from ledger.rules.host_gate import Holder, LeaseEnd, Refusal
 from ledger.rules.scope import frontier_url
+from ledger.services.host_gate import PREVIEW
 from ledger.services.watch_settings import SettingsCheck
 from ledger.store import hosts
 from ledger.store.database import Store
@@ -42,7 +43,6 @@ LEASE_MS = 120_000
 READ_S = 5.0
 EXTRACT_S = 15.0
 """A program has 10 s, and is run in a process of its own: this one's event loop is everybody's."""
-HOLDER = "preview"
 
 
 class PreviewService:
@@ -115,7 +115,7 @@ class PreviewService:
     def lease(self, host: str) -> HostLease | None:
         """The host until the look is over, or None where somebody is there, or waits for it."""
         ident = new_id("l")
-        holder = Holder(HOLDER, ident, 1)
+        holder = Holder(PREVIEW, ident, 1)
         with self._store.writing() as tx:
             row = hosts.to_change(tx, host)
             held = hosts.live_lease(tx, row)

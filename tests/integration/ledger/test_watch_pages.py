@@ -14,7 +14,10 @@ from tests.integration.ledger.watching import OFFERS, SITE, SOON_S, StoppedClock
 @pytest.fixture
 def watch(tmp_path: Path, prefect: FakePrefect) -> Iterator[Watch]:
     clock = StoppedClock()
-    canaries = {"fast": {"fixedIntervalMs": 60_000, "maskDigits": True}}
+    canaries = {
+        "fast": {"fixedIntervalMs": 60_000, "maskDigits": True},
+        "patient": {"visit": {"firstByteMs": 60_000, "learnFetches": False}},
+    }
     settings: dict[str, Any] = {"watch_visits_per_s": 1000, "watch_canaries": canaries}
     with ledger_at(tmp_path / "data", tmp_path / "store", prefect, clock=clock, **settings) as desk:
         yield Watch(desk, clock)
@@ -44,7 +47,7 @@ CANNOT_WORK = [
     ({"watched": {**OFFER, "version": 2}}, "watched.version", "it has 1"),
     ({"watched": {**OFFER, "fields": ["name", "colour"]}}, "watched.fields.1", "it has name, price"),
 ]
-WORK = [
+WORK: list[Json] = [
     {"watched": {"kind": "selector", "selector": "a[href] > b:nth-child(2)"}},
     {"ignore": ["^Today", "[0-9]+ visitors"]},
     {"watched": {**OFFER, "fields": ["price"]}},
@@ -218,6 +221,18 @@ def test_canary_lays_its_settings_over_the_pages_own(watch: Watch) -> None:
     watch.done(job, "first", content=content("x"))
     watch.wait(61)
     assert watch.only()["pageId"] == page_id
+
+
+def test_what_a_canary_is_visited_with_comes_with_the_claim(watch: Watch) -> None:
+    pages = watch.add("http://127.0.0.3/", settings={"canary": "patient", "maskDigits": True})
+    pages += watch.add("http://127.0.0.4/", settings={"canary": "fast"}) + watch.add("http://127.0.0.5/")
+    watch.wait(1)
+    jobs = {job["pageId"]: job for job in watch.claim()}
+    visits = [
+        {name: value for name, value in (jobs[page]["visit"] or {}).items() if value is not None} for page in pages
+    ]
+    assert visits == [{"firstByteMs": 60_000, "learnFetches": False}, {}, {}]
+    assert jobs[pages[0]]["settings"]["maskDigits"] is True
 
 
 def test_metrics_tell_how_the_queue_fares(watch: Watch) -> None:
