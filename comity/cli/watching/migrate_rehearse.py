@@ -59,7 +59,7 @@ def migrate_rehearse(  # noqa: PLR0917 - typer reads options from parameters
         raise CliError(
             "no page was due: a rehearsal takes pages of version 1; `comity watch migrate status` shows what waits"
         ) from None
-    print(_as_json(seen, found, visits_per_day) if as_json else _said(seen, found, visits_per_day))
+    print(report_as_json(seen, found, visits_per_day) if as_json else report(seen, found, visits_per_day))
 
 
 class _Limit:
@@ -92,7 +92,8 @@ class _Limit:
         return passed_s < self._limit_s
 
 
-def _said(seen: "Rehearsed", found: "Sizing", visits_per_day: float | None) -> str:
+def report(seen: "Rehearsed", found: "Sizing", visits_per_day: float | None) -> str:
+    """For people: what was done, what can be done, what is needed."""
     told = (
         f"{seen.pages} pages in {seen.elapsed_s / 60:.1f} min: {found.pages_a_minute:.0f} a minute, with "
         f"{found.taken_share:.0%} of {seen.places} places taken\n"
@@ -104,7 +105,8 @@ def _said(seen: "Rehearsed", found: "Sizing", visits_per_day: float | None) -> s
     return f"{told}\n{workers} needed for {visits_per_day:.0f} visits a day"
 
 
-def _as_json(seen: "Rehearsed", found: "Sizing", visits_per_day: float | None) -> str:
+def report_as_json(seen: "Rehearsed", found: "Sizing", visits_per_day: float | None) -> str:
+    """For programs."""
     return json.dumps(
         {
             "pages": seen.pages,

@@ -142,10 +142,6 @@ def test_rehearsal_sizes_the_workers_and_changes_nothing(shell: Shell) -> None:
     assert said["pagesPerMinute"] <= said["fullPagesPerMinute"] + 0.1
     assert [one["counters"] for one in shell.json("pages")] == [one["counters"] for one in before]
     assert shell.json("migrate", "status")["rehearsal"]["processing"] == 0
-    shell.wait(40 * 86_400)
-    told = shell.says("migrate", "rehearse", *limits, "--visits-per-day", "100000000")
-    assert told.count("\n") == 3
-    assert " workers are needed for 100000000 visits a day" in told
 
 
 def test_rehearsal_without_a_page_that_is_due_says_so(shell: Shell) -> None:
