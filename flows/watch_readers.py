@@ -2,55 +2,19 @@
 
 import asyncio
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any
 
 from blocks.clients.errors import ServiceError, ServiceRefused
 from blocks.clients.watch import WatchClient
 from comity import extract
 from comity.contract.extraction import ExtractorDetail
 from comity.contract.watch import ByExtractor
-from comity.extract import Failure, Program, SnapshotOptions, canonical_json, plain, read_program
+from comity.extract import canonical_json, plain
+from comity.extract.page_fields import PageFields
 from comity.watch.errors import QueueUnavailable
 
-MAX_ROWS = 10_000
-MAX_TEXT_CHARS = 1_000_000
-TIMEOUT_S = 10.0
 KEPT_S = 3_600.0
 """A version of an extractor never changes; one that was refused may be there later."""
 MAX_KEPT = 1_000
-
-
-@dataclass(frozen=True, slots=True)
-class ExtractorReader:
-    """A program as its canonical JSON, so that it travels to the process that reads large pages."""
-
-    program: str
-    wanted: tuple[str, ...]
-
-    def fields(self, html: str, url: str) -> Mapping[str, Any]:
-        """What the program makes of the page: all fields, or those wanted. Raises ValueError saying why not."""
-        del url
-        options = SnapshotOptions(timeout_s=TIMEOUT_S, max_rows=MAX_ROWS, max_text_chars=MAX_TEXT_CHARS)
-        found = _prepared(self.program).extract_snapshot(html, options=options)
-        if isinstance(found, Failure):
-            raise ValueError(str(found))
-        if missing := [name for name in self.wanted if name not in found.value]:
-            raise ValueError(f"it has no field {missing[0]!r}; it has {', '.join(found.value) or 'none'}")
-        return {name: found.value[name] for name in self.wanted} if self.wanted else found.value
-
-
-@lru_cache(maxsize=256)
-def _prepared(text: str) -> Program:
-    read = read_program(text)
-    if read.program is None:
-        raise ValueError(f"the program is none: {'; '.join(read.faults)}")
-    ready = Program.prepare(read.program)
-    if isinstance(ready, Failure):
-        raise ValueError(str(ready))
-    return ready
 
 
 class CatalogueReaders:
@@ -61,7 +25,7 @@ class CatalogueReaders:
         self._programs: dict[tuple[str, int], str] = {}
         self._refused: dict[tuple[str, int], tuple[float, str]] = {}
 
-    async def reader(self, watched: ByExtractor, organization: str) -> ExtractorReader:
+    async def reader(self, watched: ByExtractor, organization: str) -> PageFields:
         """Raises ValueError where there is no such extractor, QueueUnavailable where the ledger is away."""
         del organization  # the catalogue is everybody's
         key = (watched.id, watched.version)
@@ -70,7 +34,7 @@ class CatalogueReaders:
             raise ValueError(reason)
         if key not in self._programs:
             await self._fetch(key)
-        return ExtractorReader(self._programs[key], tuple(watched.fields))
+        return PageFields(self._programs[key], tuple(watched.fields))
 
     async def _fetch(self, key: tuple[str, int]) -> None:
         if len(self._programs) >= MAX_KEPT or len(self._refused) >= MAX_KEPT:

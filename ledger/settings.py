@@ -15,7 +15,7 @@ from ledger.rules.apprise_services import PUBLIC_SERVICES
 from ledger.rules.liveness import Limits
 from ledger.rules.service_urls import keeps_secrets
 from ledger.rules.watch_due import Bounds
-from ledger.rules.watch_pages import why_not_these_overrides
+from ledger.rules.watch_pages import page_overrides, visit_overrides, why_not_these_overrides
 from ledger.services.oidc import OidcTerms
 from ledger.services.watch_terms import WatchTerms
 
@@ -147,7 +147,8 @@ class Settings(BaseSettings):
     """Bounds of the time between two visits, for pages that have none of their own."""
     watch_new_pages_version: Literal[1, 2] = 2
     watch_canaries: dict[str, dict[str, Any]] = {}
-    """JSON: settings of pages by canary name, laid over those of the pages that name it."""
+    """JSON: settings of pages by canary name, laid over those of the pages that name it; `visit` among them, over those
+    of the workers."""
     watch_contents_kept: Annotated[int, Field(ge=1, le=1000)] = 2
     watch_history_days: Annotated[int, Field(ge=1, le=36_500)] = 90
 
@@ -224,7 +225,10 @@ class Settings(BaseSettings):
             visits_a_second=self.watch_visits_per_s,
             visits_a_day=self.watch_visits_per_day,
             bounds=Bounds(timedelta(seconds=self.watch_min_interval_s), timedelta(seconds=self.watch_max_interval_s)),
-            canaries=self.watch_canaries,
+            canaries={name: page_overrides(one) for name, one in self.watch_canaries.items()},
+            canary_visits={
+                name: visit for name, one in self.watch_canaries.items() if (visit := visit_overrides(one)) is not None
+            },
             new_pages_version=self.watch_new_pages_version,
             contents_kept=self.watch_contents_kept,
             history_days=self.watch_history_days,

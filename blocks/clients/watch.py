@@ -36,7 +36,7 @@ from comity.contract.watch_queue import (
     ReturnJobs,
 )
 
-PREVIEW_TIMEOUT_MS = 75_000
+PREVIEW_TIMEOUT_MS = 120_000
 MAX_REPORT_BYTES = 8 * 1024 * 1024
 """Half of what a ledger takes in one report unless it is told otherwise (LEDGER_MAX_REPORT_BYTES)."""
 
@@ -109,7 +109,7 @@ class WatchClient(LedgerClient):
         self.call("DELETE", f"/api/watch/pages/{page_id}")
 
     def preview(self, wanted: PreviewPage) -> PagePreview:
-        """`POST /api/watch/preview`: what a visit would find. Takes up to a minute: hosts are given their gaps."""
+        """`POST /api/watch/preview`: what a visit would find. Takes up to two minutes: hosts are given their gaps."""
         return self.ask(PagePreview, "POST", "/api/watch/preview", body=wanted, timeout_ms=PREVIEW_TIMEOUT_MS)
 
     def visit_now(self, page_id: str) -> VisitNow:

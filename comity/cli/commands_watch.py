@@ -1,47 +1,31 @@
-"""`comity watch`: the worker without Prefect, and a look at a page before it is watched."""
+"""`comity watch`: the worker without Prefect, and the commands of those who keep pages."""
 
-import signal
 import sys
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
 from urllib.parse import urlsplit
 
 import typer
 
-from comity.cli.data_folder import data_folder
-from comity.cli.errors import BadInput, CliError
-from comity.cli.options import AllowPrivateOption, DataOption, JsonOption
-from comity.cli.watching import files, lists, migrate, pages, telling
-
-if TYPE_CHECKING:
-    from blocks.clients.watch import WatchClient
-    from comity.contract.watch_preview import PagePreview
+from comity.cli.options import AllowPrivateOption, DataOption
+from comity.cli.watching import files, lists, migrate, pages, preview, telling
+from comity.cli.watching.working import (
+    CaFileOption,
+    ConcurrencyOption,
+    LedgerUrlOption,
+    TokenFileOption,
+    client_of,
+    planned,
+    work,
+)
 
 watch_app = typer.Typer(help="Pages that are watched for updates.", no_args_is_help=True)
-SLICE_S = 0.2
 
 
 @watch_app.command("run")
 def run(  # noqa: PLR0917 - typer reads options from parameters
-    concurrency: Annotated[
-        int | None,
-        typer.Option(min=1, max=2000, help="Pages in hand at once. Else COMITY_WATCH_CONCURRENCY, else 64."),
-    ] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Claim pages that another system visits still, and only sleep.")
-    ] = False,
-    rehearsal_ms: Annotated[
-        int, typer.Option(min=0, max=600_000, help="With --dry-run: how long a page takes.")
-    ] = 1000,
-    ledger_url: Annotated[
-        str | None, typer.Option(help="A ledger elsewhere; else that of the running stack.", show_default=False)
-    ] = None,
-    token_file: Annotated[
-        Path | None, typer.Option(help="With --ledger-url: file with a `flows` token.", show_default=False)
-    ] = None,
-    ca_file: Annotated[
-        Path | None, typer.Option(help="With an https:// --ledger-url: its CA (PEM).", show_default=False)
-    ] = None,
+    concurrency: ConcurrencyOption = None,
+    ledger_url: LedgerUrlOption = None,
+    token_file: TokenFileOption = None,
+    ca_file: CaFileOption = None,
     allow_private: AllowPrivateOption = None,
     data: DataOption = None,
 ) -> None:
@@ -54,106 +38,20 @@ def run(  # noqa: PLR0917 - typer reads options from parameters
     from comity.cli.allowance import allowance, own_endpoints
     from comity.polite.rules.addresses import ALLOW_SETTING, DENY_SETTING
     from comity.polite.rules.literals import literal_address
-    from comity.watch.errors import WatchError
-    from comity.watch.settings import plan_of, read_settings
-    from flows.watch_run import STOP_BUDGET_S, WatchRun, end_of
+    from flows.watch_run import end_of
 
-    client = _client(ledger_url, token_file, ca_file, data)
+    client = client_of(ledger_url, token_file, ca_file, data)
     os.environ[ALLOW_SETTING] = allowance(allow_private).text
     parts = urlsplit(client.url)
     port = parts.port or (443 if parts.scheme == "https" else 80)
     if literal_address(parts.hostname or "") is not None:  # the list takes no names
         os.environ[DENY_SETTING] = own_endpoints([(parts.hostname or "", port)])
-    try:
-        plan = plan_of(read_settings(concurrency=concurrency), dry_run=dry_run, rehearsal_ms=rehearsal_ms)
-        with client:
-            watching = WatchRun(plan, client)
-            for number in (signal.SIGTERM, signal.SIGINT):
-                signal.signal(number, lambda *_: watching.stop())
-            watching.start()
-            print(f"worker {plan.name} watches pages, {plan.worker.concurrency} at once", file=sys.stderr, flush=True)
-            while not watching.wait(SLICE_S):
-                pass
-            watching.wait(STOP_BUDGET_S)
-            print(end_of(watching))
-    except (WatchError, RuntimeError) as error:
-        raise CliError(str(error)) from None
+    plan = planned(concurrency)
+    print(f"worker {plan.name} watches pages, {plan.worker.concurrency} at once", file=sys.stderr, flush=True)
+    print(end_of(work(client, plan, goes_on=lambda _: True)))
 
 
-@watch_app.command("preview")
-def preview(  # noqa: PLR0917 - as above
-    url: Annotated[str, typer.Argument(metavar="URL", help="The page.", show_default=False)],
-    whole: Annotated[bool, typer.Option("--whole", help="The whole page instead of its main content.")] = False,
-    selector: Annotated[
-        str | None, typer.Option("--selector", metavar="CSS", help="What this matches.", show_default=False)
-    ] = None,
-    once: Annotated[bool, typer.Option("--once", help="Fetch it once: no volatile lines are found.")] = False,
-    data: DataOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Look at a page before it is watched: title, encoding, the text that would be compared, and what would not count.
-
-    Exit 1 where there is nothing to watch.
-    """
-    import json
-
-    from blocks.clients.errors import ServiceRefused
-    from comity.contract.watch import BySelector, MainContent, WatchSettings, WholePage
-    from comity.contract.watch_preview import PreviewPage
-
-    if whole and selector is not None:
-        raise BadInput("--whole and --selector: give one of them")
-    watched = BySelector(selector=selector) if selector is not None else WholePage() if whole else MainContent()
-    with _client(None, None, None, data, role="operator") as ledger:
-        try:
-            seen = ledger.preview(PreviewPage(url=url, settings=WatchSettings(watched=watched), again=not once))
-        except ServiceRefused as refusal:
-            fields = "; ".join(f"{one.field}: {one.message}" for one in refusal.fields)
-            raise BadInput(fields or refusal.message) from None
-    if as_json:
-        print(json.dumps(seen.to_wire(), indent=2, ensure_ascii=False))
-    else:
-        print(_shown(seen))
-    if seen.problem is not None:
-        raise typer.Exit(1)
-
-
-def _shown(seen: "PagePreview") -> str:
-    if seen.problem is not None:
-        return f"{seen.url}: {seen.problem.code}: {seen.problem.reason}"
-    undecodable = f", {seen.undecodable} characters could not be decoded" if seen.undecodable else ""
-    volatile = set(seen.volatile_lines)
-    text = [f"{'~' if line in volatile else ' '} {line}" for line in seen.text.split("\n")]
-    not_counting = f"; {len(volatile)} of them, marked ~, would not count" if volatile else ""
-    return "\n".join(
-        [
-            f"{seen.title or 'without a title'}  ({seen.encoding or seen.kind}{undecodable})",
-            f"{seen.lines} lines{' (cut)' if seen.truncated else ''}{not_counting}:",
-            *text,
-        ]
-    )
-
-
-def _client(
-    url: str | None, token_file: Path | None, ca_file: Path | None, data: Path | None, *, role: str = "flows"
-) -> "WatchClient":
-    from blocks.clients.watch import WatchClient
-    from comity.cli.stack.remote import require_stack
-
-    if url is None:
-        folder = data_folder(data)
-        url, token_file = str(require_stack(folder).addresses["ledger"]), folder.ledger_token(role)
-    if token_file is None:
-        raise BadInput("--token-file: is missing; --ledger-url goes with a file that holds a `flows` token")
-    try:
-        token, ca_pem = token_file.read_text().strip(), ca_file.read_text() if ca_file is not None else ""
-        return WatchClient(url, token, ca_pem)
-    except OSError as error:
-        raise BadInput(f"{error.filename}: cannot be read ({error.strerror})") from None
-    except ValueError as error:
-        raise BadInput(f"--ledger-url, --ca-file: {error}") from None
-
-
+watch_app.command("preview")(preview.preview)
 watch_app.command("add")(pages.add)
 watch_app.command("import")(files.import_file)
 watch_app.command("export")(files.export_file)

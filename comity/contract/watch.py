@@ -44,7 +44,8 @@ EventKind = Literal["changed", "failing", "recovered"]
 
 
 class MainContent(Request):
-    """The main content of the page, without navigation and advertisements."""
+    """The main content of the page, without navigation and advertisements; the whole page where it has none when it is
+    first read (`wholeInstead`), which stays so until `watched` or the URL is set anew."""
 
     kind: Literal["main"] = "main"
 
@@ -173,7 +174,8 @@ class NextVisit(Answer):
 class WatchPage(Answer):
     """A watched page. Times are by the ledger's clock; `updatedAt` is when it changed last, as lists sort it.
 
-    `next` is absent while the page is paused or being visited.
+    `next` is absent while the page is paused or being visited. `wholeInstead`: main content is to be watched, and the
+    page had none when it was first read, so the whole page is watched, from then on.
     """
 
     page_id: str
@@ -195,6 +197,7 @@ class WatchPage(Answer):
     http_status: int | None = None
     final_url: str | None = None
     content_sha256: str | None = None
+    whole_instead: bool = False
     in_progress: bool = False
     next: NextVisit | None = None
     counters: PageCounters

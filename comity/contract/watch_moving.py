@@ -85,11 +85,16 @@ class PagesSwitched(Answer):
 
 
 class MovingState(Answer):
-    """`GET /api/watch/moving`: pages of each version, paused ones among them, and which one new pages get."""
+    """`GET /api/watch/moving`: pages of each version, paused ones among them, and which one new pages get.
+
+    `visitsPerDay`: how many visits a day has once all pages are ours: what the deployment says, or one for each page
+    that is not paused.
+    """
 
     old_system: int
     ours: int
     new_pages_version: int
+    visits_per_day: int | None = None
 
 
 class UpdateTime(Answer):

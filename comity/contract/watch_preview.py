@@ -1,6 +1,6 @@
 """Wire models of looking at a page before it is watched."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, StrictBool
 
@@ -9,6 +9,7 @@ from comity.contract.wire import Answer, Request
 
 MAX_PREVIEW_CHARACTERS = 20_000
 MAX_PREVIEW_LINES = 200
+MAX_PREVIEW_FIELDS_BYTES = 100_000
 
 
 class PreviewPage(Request):
@@ -34,6 +35,10 @@ class PagePreview(Answer):
 
     `volatileLines` would not count: two fetches moments apart disagreed about them. `encoding` is absent of what is no
     text; `undecodable` counts characters that the encoding does not have. `crawlDelayMs` is what robots.txt asks for.
+
+    `wholeInstead`: main content is asked for and the page has none, so the whole page would be watched, and stay so.
+    `fields` are what an extractor makes of the page, where its fields are watched; absent where they are over 100,000
+    bytes as JSON, of which `text` has the beginning.
     """
 
     url: str
@@ -43,6 +48,8 @@ class PagePreview(Answer):
     title: str = ""
     encoding: str | None = None
     undecodable: int = 0
+    whole_instead: bool = False
+    fields: dict[str, Any] | None = None
     lines: int = 0
     text: str = ""
     truncated: bool = False

@@ -23,6 +23,8 @@ MAX_LEASE_MS = 1_800_000
 MAX_WAIT_MS = 60_000
 """A host that rests for longer is not handed out."""
 MAX_VISITS_OF_A_JOB = 50
+MAX_BODY_BYTES = 32 * 2**20
+"""Of an answer that a worker reads."""
 
 Token = Annotated[str, Field(min_length=1, max_length=32)]
 Worker = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._:@-]{0,63}$")]
@@ -39,6 +41,26 @@ class ClaimJobs(Request):
     max: Annotated[StrictInt, Field(ge=1, le=MAX_JOBS)]
     lease_ms: Annotated[StrictInt, Field(ge=MIN_LEASE_MS, le=MAX_LEASE_MS)] = 120_000
     dry_run: StrictBool = False
+
+
+class VisitOverrides(Request):
+    """What a canary's pages are visited with instead of the worker's own settings; what is left out is the worker's.
+
+    Times are of one fetch. `learnFetches`: whether a page is fetched a second time to learn what of it never means an
+    update, `learnAfterMs` later at the soonest. `conditional`: whether the site is asked for news only. `maxWaitMs`: a
+    host that wants more rest between two requests gets one request for each job.
+    """
+
+    connect_ms: Annotated[StrictInt, Field(ge=100, le=60_000)] | None = None
+    first_byte_ms: Annotated[StrictInt, Field(ge=100, le=120_000)] | None = None
+    total_ms: Annotated[StrictInt, Field(ge=100, le=300_000)] | None = None
+    max_body_bytes: Annotated[StrictInt, Field(ge=1_000, le=MAX_BODY_BYTES)] | None = None
+    max_redirects: Annotated[StrictInt, Field(ge=0, le=20)] | None = None
+    kept_bytes: Annotated[StrictInt, Field(ge=1_000, le=MAX_CONTENT_BYTES)] | None = None
+    learn_fetches: StrictBool | None = None
+    learn_after_ms: Annotated[StrictInt, Field(ge=0, le=600_000)] | None = None
+    conditional: StrictBool | None = None
+    max_wait_ms: Annotated[StrictInt, Field(ge=0, le=600_000)] | None = None
 
 
 class JobState(Answer):
@@ -68,7 +90,7 @@ class Job(Answer):
     `gapMs` is the gap that the wait keeps, and is kept between requests of the same job too. `crawlDelayMs` is what the
     host's robots.txt asked for last, where that is known. A redirect within the host belongs to the visit that it
     came from. `lateMs` is how long the page has been due. `settings` have
-    the canary's overrides in them already.
+    the canary's overrides in them already; `visit` are those of the worker's own settings.
     """
 
     token: str
@@ -82,6 +104,7 @@ class Job(Answer):
     late_ms: int
     crawl_delay_ms: int | None = None
     settings: WatchSettings
+    visit: VisitOverrides | None = None
     state: JobState
     dry_run: bool = False
 

@@ -17,7 +17,7 @@ from comity.watch.ports import Clock, NoReaders, Queue, Readers
 from comity.watch.reading import PageReading
 from comity.watch.robots_book import RobotsBook
 from comity.watch.tracing import Tracer, TraceSettings, tracer_of
-from comity.watch.visit_settings import Canaries, VisitSettings
+from comity.watch.visit_settings import VisitSettings
 from comity.watch.visiting import Visiting
 from comity.watch.worker import Worker, WorkerSettings
 
@@ -35,7 +35,6 @@ class Plan:
     user_agent: str = DEFAULT_USER_AGENT
     worker: WorkerSettings = field(default_factory=WorkerSettings)
     visits: VisitSettings = field(default_factory=VisitSettings)
-    canaries: Canaries = field(default_factory=Canaries)
     tracing: TraceSettings = field(default_factory=TraceSettings)
 
 
@@ -69,7 +68,7 @@ async def built(
             for one in (usual, *named.values()):
                 await opened.enter_async_context(one.client)
             outside = Outside(usual.client, RobotsBook(), usual.fetch_robots, queue, Clock(), named)
-            visiting = Visiting(outside, reading, readers or NoReaders(), plan.visits, plan.canaries, tracer)
+            visiting = Visiting(outside, reading, readers or NoReaders(), plan.visits, tracer)
             yield Worker(queue, visiting, plan.worker)
     finally:
         await reading.close()

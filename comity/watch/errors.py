@@ -15,11 +15,12 @@ class WatchError(Exception):
 
 
 class BadWatchSettings(WatchError, ValueError):  # noqa: N818  says what is wrong
-    """A page's settings cannot work. `field` is the setting's name on the wire."""
+    """A page's settings cannot work. `field` is the setting's name on the wire, dotted, `reason` why it cannot."""
 
     def __init__(self, field: str, message: str) -> None:
         super().__init__(f"{field}: {message}")
         self.field = field
+        self.reason = message
 
 
 class QueueUnavailable(WatchError):  # noqa: N818  as above

@@ -14,6 +14,7 @@ import sys
 from dataclasses import dataclass
 from typing import Any
 
+from comity.watch.rules.choosing import Choice
 from comity.watch.rules.reading import Answer, PageRead, decoded, read
 from comity.watch.rules.settings import ContentSettings
 from comity.watch.rules.text import NothingThere, Reader
@@ -39,20 +40,36 @@ class _Order:
 
 
 class PageReading:
-    """`await read(...)`. Belongs to one event loop; close it. The child starts when it is first needed."""
+    """`await read(...)`. Belongs to one event loop; close it. The child starts when it is first needed.
 
-    def __init__(self, *, budget_s: float = CHILD_BUDGET_S) -> None:
+    `here_bytes`: pages up to this size are read on the event loop; None: those that take no time worth speaking of.
+    """
+
+    def __init__(self, *, budget_s: float = CHILD_BUDGET_S, here_bytes: int | None = None) -> None:
         self._budget_s = budget_s
+        self._here_bytes = here_bytes
         self._child: asyncio.subprocess.Process | None = None
         self._turn = asyncio.Lock()
 
     async def read(self, answer: Answer, settings: ContentSettings, reader: Reader | None = None) -> PageRead:
         """Raises NothingThere where what is watched is not on the page, TooCostly where it cannot be told."""
-        here = HERE_BYTES if settings.part == "whole" and not settings.ignore else HERE_BYTES_COSTLY
+        usual = HERE_BYTES if settings.part == "whole" and not settings.ignore else HERE_BYTES_COSTLY
+        here = usual if self._here_bytes is None else self._here_bytes
         if len(answer.body) <= here:
             return _work(_Order(answer, settings, reader))
         async with self._turn:
             return await self._elsewhere(_Order(answer, settings, reader))
+
+    async def read_chosen(
+        self, answer: Answer, choice: Choice, reader: Reader | None = None
+    ) -> tuple[PageRead, ContentSettings]:
+        """As `read`, and by which settings: those that were chosen now, where that was open."""
+        try:
+            return await self.read(answer, choice.settings, reader), choice.settings
+        except NothingThere:
+            if choice.otherwise is None:
+                raise
+            return await self.read(answer, choice.otherwise, reader), choice.otherwise
 
     async def close(self) -> None:
         """End the child."""

@@ -10,7 +10,7 @@ from pydantic import Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from comity.contract.watch import MAX_CONTENT_BYTES
-from comity.contract.watch_queue import MAX_LEASE_MS, MAX_WAIT_MS, MIN_LEASE_MS
+from comity.contract.watch_queue import MAX_BODY_BYTES, MAX_LEASE_MS, MAX_WAIT_MS, MIN_LEASE_MS
 from comity.polite.client import DEFAULT_USER_AGENT, check_user_agent
 from comity.polite.egress import rules_of
 from comity.polite.rules.proxies import proxies_of
@@ -20,10 +20,12 @@ from comity.watch.errors import WorkerHalted
 from comity.watch.rules.named_proxies import named_proxies
 from comity.watch.rules.settings import DEFAULT_KEPT_BYTES
 from comity.watch.tracing import TraceSettings
-from comity.watch.visit_settings import MAX_BODY_BYTES, VisitSettings, canaries_of
+from comity.watch.visit_settings import VisitSettings
 from comity.watch.worker import WorkerSettings
 
 PREFIX = "COMITY_WATCH_"
+OLD_CANARIES = f"{PREFIX}CANARIES"
+"""The ledger has them all, and gives each page's with the claim."""
 LEASE_SLACK_MS = 10_000
 """A lease outlasts a fetch and its report."""
 
@@ -48,7 +50,6 @@ class Settings(BaseSettings):
     learn_after_ms: Annotated[int, Field(ge=0, le=MAX_WAIT_MS)] = 2_000
     proxies: str = ""
     """Those that pages may name, as JSON."""
-    canaries: str = ""
     traces_endpoint: str = ""
     traces_sampled: Annotated[float, Field(ge=0, le=1)] = 0.01
     traces_slow_ms: Annotated[int, Field(ge=1)] = 10_000
@@ -64,12 +65,6 @@ class Settings(BaseSettings):
     @classmethod
     def _are_proxies(cls, value: str) -> str:
         named_proxies(value)
-        return value
-
-    @field_validator("canaries")
-    @classmethod
-    def _are_canaries(cls, value: str) -> str:
-        canaries_of(value, f"{PREFIX}CANARIES")
         return value
 
     @field_validator("traces_endpoint")
@@ -104,13 +99,17 @@ class Settings(BaseSettings):
                 learn_fetches=self.learn_fetches,
                 learn_after_ms=self.learn_after_ms,
             ),
-            canaries=canaries_of(self.canaries, f"{PREFIX}CANARIES"),
             tracing=TraceSettings(self.traces_endpoint, self.traces_sampled, self.traces_slow_ms),
         )
 
 
 def read_settings(**overrides: Any) -> Settings:
-    """From the environment. Raises WorkerHalted naming the setting that is wrong."""
+    """From the environment. Raises WorkerHalted naming the setting that is wrong, or is no more."""
+    if os.environ.get(OLD_CANARIES):
+        raise WorkerHalted(
+            f"{OLD_CANARIES}: is read no longer; unset it, and give the ledger in LEDGER_WATCH_CANARIES what it had, "
+            'as `visit` of each canary: {"patient": {"visit": {"firstByteMs": 60000}}}'
+        )
     try:
         return Settings(**{name: value for name, value in overrides.items() if value is not None})
     except ValidationError as error:

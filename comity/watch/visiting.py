@@ -17,13 +17,14 @@ from comity.watch.asking import Asking, Forbidden, Outside
 from comity.watch.errors import BadWatchSettings
 from comity.watch.ports import Hold, Readers
 from comity.watch.reading import PageReading, TooCostly
+from comity.watch.rules.choosing import Choice, choice
 from comity.watch.rules.judging import Changed, Version, judge, learn
 from comity.watch.rules.reading import Answer, PageRead
 from comity.watch.rules.settings import ContentSettings, content_settings
 from comity.watch.rules.text import NothingThere, Reader
 from comity.watch.rules.volatile import Volatile, learnt_from_visit
 from comity.watch.tracing import PageTrace, Tracer, Value
-from comity.watch.visit_settings import Canaries, VisitSettings
+from comity.watch.visit_settings import VisitSettings
 
 MAX_REASON_CHARACTERS = 2_000
 MAX_VALIDATOR_CHARACTERS = 1_000
@@ -39,12 +40,11 @@ class Visiting:
     reading: PageReading
     readers: Readers
     settings: VisitSettings
-    canaries: Canaries
     tracer: Tracer
 
     async def visit(self, hold: Hold) -> JobDone:
         """What came of the job."""
-        settings = self.canaries.settings(hold.job.settings.canary, self.settings)
+        settings = self.settings.overridden(hold.job.visit)
         trace = PageTrace()
         asking = Asking(self.outside, hold, settings, trace)
         done: JobDone | None = None
@@ -84,7 +84,7 @@ class _Visit:
         self._settings = settings
         self._trace = trace
         self._asking = asking
-        self._content = ContentSettings()
+        self._choice = Choice(ContentSettings())
         self._reader: Reader | None = None
 
     async def run(self) -> JobDone:
@@ -101,9 +101,15 @@ class _Visit:
 
     async def _prepare(self) -> None:
         wire = self._hold.job.settings
-        self._content = content_settings(wire, kept_bytes=self._settings.kept_bytes)
+        state = self._hold.job.state
+        basis = "" if state.content_sha256 is None else Volatile.of_lines(state.volatile_lines).basis
+        self._choice = choice(content_settings(wire, kept_bytes=self._settings.kept_bytes), basis)
         if isinstance(wire.watched, ByExtractor):
             self._reader = await self._of.readers.reader(wire.watched, self._hold.job.organization)
+
+    @property
+    def _content(self) -> ContentSettings:
+        return self._choice.settings
 
     async def _page(self) -> JobDone:
         state = self._hold.job.state
@@ -150,11 +156,12 @@ class _Visit:
         with self._trace.step("read") as facts:
             facts["http.response.body.size"] = len(got.body)
             try:
-                page = await self._of.reading.read(answer, self._content, self._reader)
+                page, content = await self._of.reading.read_chosen(answer, self._choice, self._reader)
             except NothingThere as reason:
                 return self._failed("E_CONTENT_MISSING", str(reason), status=got.status)
             except TooCostly as reason:
                 return self._failed("E_CONTENT_COSTLY", str(reason), status=got.status)
+            self._choice = Choice(content)
             facts |= {"comity.encoding": page.encoding or page.kind, "comity.replaced": page.replaced}
         return page
 

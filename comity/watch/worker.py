@@ -45,12 +45,13 @@ class WorkerSettings:
 
 @dataclass(slots=True)
 class Tally:
-    """What a worker did. `outcomes` by the queue's word for them."""
+    """What a worker did. `outcomes` by the queue's word for them; `busy_s` sums up how long each place was taken."""
 
     claimed: int = 0
     returned: int = 0
     dropped: int = 0
     stale: int = 0
+    busy_s: float = 0.0
     outcomes: "Counter[str]" = field(default_factory=Counter)
 
 
@@ -148,9 +149,11 @@ class Worker:
     # --- one page
 
     async def _do(self, held: Held) -> None:
+        began_s = Clock.now_s()
         try:
             await self._work(held)
         finally:
+            self.tally.busy_s += Clock.now_s() - began_s
             del self._jobs[held]
             self._room.set()
 

@@ -7,7 +7,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from comity.contract.watch import WatchSettings
-from ledger.rules.patterns import compiled
+from comity.contract.watch_queue import VisitOverrides
+from comity.watch.errors import BadWatchSettings
+from comity.watch.rules.checking import check_watch_settings
 
 ID_PREFIX = "w"
 EVENT_PREFIX = "e"
@@ -15,6 +17,7 @@ DIGEST_BYTES = 16
 _DEFAULTS = WatchSettings().to_wire()
 _BOUNDS = ("minIntervalMs", "maxIntervalMs")
 _FIXED = "fixedIntervalMs"
+_VISIT = "visit"
 
 
 def page_id(number: int) -> str:
@@ -35,28 +38,34 @@ def url_digest(organization: str, url: str) -> bytes:
     return hashlib.sha256(f"{organization}\n{url}".encode()).digest()[:DIGEST_BYTES]
 
 
-def why_not_these_patterns(settings: WatchSettings) -> tuple[int, str] | None:
-    """The place of the first `ignore` pattern that RE2 does not take, and why."""
-    for place, pattern in enumerate(settings.ignore):
-        try:
-            compiled(pattern)
-        except ValueError as error:
-            return place, str(error)
-    return None
+def page_overrides(overrides: Mapping[str, Any]) -> dict[str, Any]:
+    """What a canary lays over the settings of its pages."""
+    return {name: value for name, value in overrides.items() if name != _VISIT}
+
+
+def visit_overrides(overrides: Mapping[str, Any]) -> VisitOverrides | None:
+    """What it lays over the settings of the workers that visit them. Raises ValidationError."""
+    return VisitOverrides.model_validate(overrides[_VISIT]) if _VISIT in overrides else None
 
 
 def why_not_these_overrides(canary: str, overrides: Mapping[str, Any]) -> str | None:
-    """Why these settings cannot be laid over those of pages that name the canary; None where they can."""
+    """Why a canary of this name cannot have these overrides; None where it can."""
+    place = _VISIT
     try:
-        chosen = WatchSettings.model_validate({"canary": canary, **overrides})
+        visit_overrides(overrides)
+        place = ""
+        chosen = WatchSettings.model_validate({"canary": canary, **page_overrides(overrides)})
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(str(part) for part in first["loc"])
+        where = ".".join(str(part) for part in (place, *first["loc"]) if part != "")
         return f"{where}: {first['msg']}" if where else str(first["msg"])
     if chosen.canary != canary:
         return "canary: a canary does not choose another one"
-    pattern = why_not_these_patterns(chosen)
-    return None if pattern is None else f"ignore.{pattern[0]}: {pattern[1]}"
+    try:
+        check_watch_settings(chosen)
+    except BadWatchSettings as error:
+        return str(error)
+    return None
 
 
 def kept_settings(settings: WatchSettings) -> dict[str, Any] | None:

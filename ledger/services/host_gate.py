@@ -32,6 +32,8 @@ from ledger.store.models import Crawl
 
 CRAWL: Literal["crawl"] = "crawl"
 WATCH: Literal["watch"] = "watch"
+PREVIEW = "preview"
+"""Who looks at a page before it is watched."""
 QUEUE_KEY = "queue"
 """Holder of the hosts whose pages are claimed: their leases end with their jobs, by the queue's own calls."""
 

@@ -194,6 +194,7 @@ class ClaimService:
         return host_gate.judge(facts, ask, now=now)
 
     def _job(self, one: _Claimed, state: WatchState | None, order: ClaimJobs, now: datetime) -> Job:
+        settings = settings_of(one.page.settings, self._terms.canaries)
         return Job(
             token=one.token,
             page_id=page_id(one.page.page_id),
@@ -205,7 +206,8 @@ class ClaimService:
             expires_in_ms=one.wait_ms + order.lease_ms,
             late_ms=_ms(now - one.page.due_at),
             crawl_delay_ms=one.crawl_delay_ms,
-            settings=settings_of(one.page.settings, self._terms.canaries),
+            settings=settings,
+            visit=self._terms.canary_visits.get(settings.canary or ""),
             state=_state(state, one.page.updated_at),
             dry_run=order.dry_run,
         )

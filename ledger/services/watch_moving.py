@@ -40,7 +40,7 @@ from ledger.services.watch_report import NOTHING_YET
 from ledger.services.watch_terms import WatchTerms
 from ledger.store import hosts, watch_lists, watch_moving, watch_pages, watch_queue, watch_reports, watch_tally
 from ledger.store.database import Store, Tx
-from ledger.store.models_watch import WatchContent, WatchPage, WatchState
+from ledger.store.models_watch import WatchPage, WatchState
 from ledger.store.types import EPOCH, from_millis, to_millis
 
 AT_ONCE = 500
@@ -136,8 +136,12 @@ class MovingService:
         with self._store.reading() as tx:
             lanes = watch_tally.lane_figures(tx, by.sees, now=self._clock(), lanes=(OLD_SYSTEM, OURS))
         counts = {lane: one.processing + one.delayed + one.queued + one.paused for lane, one in lanes.items()}
+        unpaused = sum(counts.values()) - sum(one.paused for one in lanes.values())
         return MovingState(
-            old_system=counts[OLD_SYSTEM], ours=counts[OURS], new_pages_version=self._terms.new_pages_version
+            old_system=counts[OLD_SYSTEM],
+            ours=counts[OURS],
+            new_pages_version=self._terms.new_pages_version,
+            visits_per_day=unpaused if self._terms.visits_a_day is None else round(self._terms.visits_a_day),
         )
 
     def updates(self, *, after: str | None, limit: int, by: Principal) -> UpdateTimes:
@@ -226,15 +230,7 @@ class MovingService:
         """They are what our next visits are compared with; returns where contents lie that nothing names any more."""
         now = self._clock()
         watch_reports.keep_states(tx, [_state(one, known.get(one.page), now) for one in texts])
-        for one in texts:
-            content = WatchContent(
-                page_id=one.page,
-                sha256=one.content.sha256,
-                location=one.written.location,
-                size_bytes=one.written.size_bytes,
-                at=now,
-            )
-            watch_reports.add_content(tx, content)
+        watch_reports.add_contents(tx, [_content_row(one, now) for one in texts])
         gone: list[str] = []
         for one in texts:
             if one.page in known:
@@ -286,6 +282,16 @@ def _newest(times: Iterable[tuple[int, datetime | None]]) -> dict[int, datetime]
         if number not in found or found[number] < kept:
             found[number] = kept
     return found
+
+
+def _content_row(one: _Kept, now: datetime) -> dict[str, object]:
+    return {
+        "page_id": one.page,
+        "sha256": one.content.sha256,
+        "location": one.written.location,
+        "size_bytes": one.written.size_bytes,
+        "at": now,
+    }
 
 
 def _state(one: _Kept, known: WatchState | None, now: datetime) -> dict[str, object]:

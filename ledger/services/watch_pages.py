@@ -9,15 +9,10 @@ from comity.contract.watch import AddPages, ChangePage, NewPage, PagesAdded, Vis
 from ledger.clock import Clock
 from ledger.errors import BadInput, Unknown, WrongState
 from ledger.rules.scope import authority, frontier_url
-from ledger.rules.watch_pages import (
-    kept_settings,
-    number_of,
-    page_id,
-    url_digest,
-    why_not_these_patterns,
-)
+from ledger.rules.watch_pages import kept_settings, number_of, page_id, url_digest
 from ledger.rules.watch_tally import TallyChange
 from ledger.services.watch_contents import WatchContents
+from ledger.services.watch_settings import SettingsCheck
 from ledger.services.watch_terms import WatchTerms
 from ledger.services.watch_views import page_view
 from ledger.store import hosts, watch_lists, watch_pages, watch_queue, watch_reports, watch_tally
@@ -43,10 +38,11 @@ class WatchPageService:
         self._contents = contents
         self._clock = clock
         self._terms = terms
+        self._check = SettingsCheck(store)
 
     def add(self, order: AddPages, organization: str) -> PagesAdded:
         """Watch these pages. New ones are due one after the other, at the pace of all visits. Raises BadInput."""
-        wanted = _wanted(order, organization)
+        wanted = _wanted(order, organization, self._check)
         version = order.version or self._terms.new_pages_version
         with self._store.writing() as tx:
             _check_lists(tx, order, organization)
@@ -89,9 +85,8 @@ class WatchPageService:
 
     def change(self, name: str, order: ChangePage, organizations: Organizations) -> WatchPage:
         """Set what is given. Raises Unknown, BadInput; WrongState for a URL that is watched already."""
-        settings = order.settings
-        if settings is not None:
-            _check_patterns(settings.ignore and why_not_these_patterns(settings), "settings")
+        if order.settings is not None and (problems := self._check.problems([("settings", order.settings)])):
+            raise BadInput(problems)
         url = None if order.url is None else _as_watched("url", order.url)
         with self._store.writing() as tx:
             row = _find(tx, name, organizations, lock=True)
@@ -248,7 +243,7 @@ def _as_watched(field: str, url: str) -> str:
         raise BadInput.at(field, str(error)) from None
 
 
-def _wanted(order: AddPages, organization: str) -> list[_Wanted]:
+def _wanted(order: AddPages, organization: str, check: SettingsCheck) -> list[_Wanted]:
     """The pages with their URLs as they are kept. Raises BadInput that names every one that cannot be watched."""
     found: list[_Wanted] = []
     problems: list[ErrorField] = []
@@ -258,18 +253,15 @@ def _wanted(order: AddPages, organization: str) -> list[_Wanted]:
         except ValueError as error:
             problems.append(ErrorField(field=f"pages.{place}.url", message=str(error)))
             continue
-        wrong = why_not_these_patterns(page.settings) if page.settings.ignore else None
-        if wrong is not None:
-            problems.append(ErrorField(field=f"pages.{place}.settings.ignore.{wrong[0]}", message=wrong[1]))
         found.append(_Wanted(url, url_digest(organization, url), page))
+    problems += check.problems((f"pages.{place}.settings", page.settings) for place, page in enumerate(order.pages))
     if problems:
-        raise BadInput(problems)
+        raise BadInput(sorted(problems, key=_place))
     return found
 
 
-def _check_patterns(wrong: object, field: str) -> None:
-    if isinstance(wrong, tuple):
-        raise BadInput.at(f"{field}.ignore.{wrong[0]}", str(wrong[1]))
+def _place(problem: ErrorField) -> int:
+    return int(problem.field.split(".")[1])
 
 
 def _check_lists(tx: Tx, order: AddPages, organization: str) -> None:

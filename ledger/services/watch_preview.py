@@ -7,7 +7,9 @@ from functools import partial
 from anyio import to_thread
 
 from comity.contract.hosts import HOST_LEASED, HostLease
+from comity.contract.watch import ByExtractor
 from comity.contract.watch_preview import PagePreview, PreviewPage
+from comity.extract.page_fields import PageFields
 from comity.polite.answers import GetLimits
 from comity.polite.client import GuardedClient
 from comity.polite.egress import Egress
@@ -21,7 +23,7 @@ from comity.watch.asking import Outside
 from comity.watch.errors import BadWatchSettings
 from comity.watch.ports import Clock as WatchClock
 from comity.watch.ports import Queue
-from comity.watch.preview import PREVIEW_VISITS, Turn, check_watch_settings, preview
+from comity.watch.preview import PREVIEW_VISITS, Turn, preview
 from comity.watch.reading import PageReading
 from comity.watch.robots_book import RobotsBook
 from ledger.clock import Clock
@@ -30,13 +32,17 @@ from ledger.ids import new_id
 from ledger.rules import host_gate
 from ledger.rules.host_gate import Holder, LeaseEnd, Refusal
 from ledger.rules.scope import frontier_url
+from ledger.services.host_gate import PREVIEW
+from ledger.services.watch_settings import SettingsCheck
 from ledger.store import hosts
 from ledger.store.database import Store
 
 AT_ONCE = 4
 LONGEST_WAIT_MS = 15_000
-LEASE_MS = 60_000
-HOLDER = "preview"
+LEASE_MS = 120_000
+READ_S = 5.0
+EXTRACT_S = 15.0
+"""A program has 10 s, and is run in a process of its own: this one's event loop is everybody's."""
 
 
 class PreviewService:
@@ -58,12 +64,13 @@ class PreviewService:
         self._trust = trust or system_trust()
         self._proxies = proxies
         self._delay_ms = delay_ms
+        self._check = SettingsCheck(store)
         self._places = asyncio.Semaphore(AT_ONCE)
         self._book = RobotsBook()
 
     async def look(self, order: PreviewPage) -> PagePreview:
         """What a visit would find. Raises BadInput naming the field, HostTaken where others are at the host."""
-        order = _checked(order)
+        order, fields = await to_thread.run_sync(partial(self._checked, order))
         host = authority_of(order.url)
         async with self._places:
             lease = await to_thread.run_sync(partial(self.lease, host))
@@ -73,27 +80,42 @@ class PreviewService:
             try:
                 if not asked:
                     raise _busy(host, lease.wait_ms)
-                return await self._looked(order, Turn(lease.wait_ms, lease.gap_ms))
+                return await self._looked(order, Turn(lease.wait_ms, lease.gap_ms), fields)
             finally:
                 await to_thread.run_sync(partial(self.release, lease.lease_id, visited=asked))
 
-    async def _looked(self, order: PreviewPage, turn: Turn) -> PagePreview:
+    async def _looked(self, order: PreviewPage, turn: Turn, fields: PageFields | None) -> PagePreview:
         egress, trust, proxies, limits = Egress(self._egress), self._trust, self._proxies, PREVIEW_VISITS
         budget = GetLimits(limits.connect_ms, limits.first_byte_ms, limits.total_ms)
         robots = partial(fetch_robots, budget=budget, egress=egress, trust=trust, proxies=proxies)
-        reading = PageReading(budget_s=5.0)
+        reading = PageReading(budget_s=READ_S) if fields is None else PageReading(budget_s=EXTRACT_S, here_bytes=0)
         try:
             async with GuardedClient(egress, trust=trust, proxies=proxies) as client:
                 gate: Queue = _Gate(self)  # type: ignore[assignment] # a preview asks for nothing but hosts
                 outside = Outside(client, self._book, robots, gate, WatchClock())
-                return await preview(order, turn, outside, reading)
+                return await preview(order, turn, outside, reading, reader=fields)
         finally:
             await reading.close()
 
+    def _checked(self, order: PreviewPage) -> tuple[PreviewPage, PageFields | None]:
+        try:
+            url = frontier_url(order.url)
+            authority_of(url)
+        except (NotAWebUrlError, ValueError) as error:
+            raise BadInput.at("url", str(error)) from None
+        if problems := self._check.problems([("settings", order.settings)]):
+            raise BadInput(problems)
+        watched = order.settings.watched
+        try:
+            fields = self._check.fields(watched) if isinstance(watched, ByExtractor) else None
+        except BadWatchSettings as error:  # removed this very moment
+            raise BadInput.at(f"settings.{error.field}", error.reason) from None
+        return order.model_copy(update={"url": url}), fields
+
     def lease(self, host: str) -> HostLease | None:
-        """The host for a minute, or None where somebody is there, or waits for it."""
+        """The host until the look is over, or None where somebody is there, or waits for it."""
         ident = new_id("l")
-        holder = Holder(HOLDER, ident, 1)
+        holder = Holder(PREVIEW, ident, 1)
         with self._store.writing() as tx:
             row = hosts.to_change(tx, host)
             held = hosts.live_lease(tx, row)
@@ -132,19 +154,6 @@ class _Gate:
 
     async def release_host(self, lease_id: str, *, visited: bool) -> None:
         await to_thread.run_sync(partial(self._service.release, lease_id, visited=visited))
-
-
-def _checked(order: PreviewPage) -> PreviewPage:
-    try:
-        url = frontier_url(order.url)
-        authority_of(url)
-    except (NotAWebUrlError, ValueError) as error:
-        raise BadInput.at("url", str(error)) from None
-    try:
-        check_watch_settings(order.settings)
-    except BadWatchSettings as error:
-        raise BadInput.at(f"settings.{error.field}", str(error).partition(": ")[2]) from None
-    return order.model_copy(update={"url": url})
 
 
 def _busy(host: str, retry_after_ms: int) -> HostTaken:

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 from ledger import log
 from ledger.clock import Clock
-from ledger.services.host_gate import WATCH
+from ledger.services.host_gate import PREVIEW, WATCH
 from ledger.services.watch_terms import WatchTerms
 from ledger.store import hosts, watch_reports, watch_tally
 from ledger.store.database import Store
@@ -43,7 +43,8 @@ class TidyService:
             for _ in range(BATCHES):
                 with self._store.writing() as tx:
                     some = watch_reports.forget_visits(tx, before=before)
-                    some += hosts.forget_ended(tx, WATCH, before=before, limit=watch_reports.ROWS_AT_ONCE)
+                    for kind in (WATCH, PREVIEW):
+                        some += hosts.forget_ended(tx, kind, before=before, limit=watch_reports.ROWS_AT_ONCE)
                 gone += some
                 if not some:
                     break

@@ -5,6 +5,8 @@ import zlib
 
 from comity.contract.watch import ListedPage, NextVisit, PageCounters, WatchList, WatchPage
 from comity.contract.watch_found import Diff, PageEvent, PageEventDetail, VisitSeen
+from comity.watch.rules.choosing import is_instead_of_main
+from comity.watch.rules.volatile import Volatile
 from ledger.rules.scope import authority
 from ledger.rules.watch_pages import EVENT_PREFIX, page_id, settings_of
 from ledger.store.models_watch import WatchEvent, WatchState, WatchVisit
@@ -42,10 +44,17 @@ def page_view(row: PageRow) -> WatchPage:
         http_status=None if state is None else state.http_status,
         final_url=None if state is None else state.final_url,
         content_sha256=None if state is None else state.content_sha256,
+        whole_instead=_is_whole_instead(state),
         in_progress=row.in_flight,
         next=following,
         counters=_counters(state),
     )
+
+
+def _is_whole_instead(state: WatchState | None) -> bool:
+    """Told by what workers keep of the page, of which the basis comes first."""
+    lines = [] if state is None else (state.volatile_lines or [])[:1]
+    return is_instead_of_main(Volatile.of_lines(lines).basis)
 
 
 def list_view(row: ListRow) -> WatchList:

@@ -64,6 +64,12 @@ def add_content(tx: Tx, content: WatchContent) -> None:
     tx.add(content)
 
 
+def add_contents(tx: Tx, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Contents that lie in the artifact store, in one statement: one for each was most of an import's statements."""
+    if rows:
+        tx.execute(insert(WatchContent), list(rows))
+
+
 def forget_old_contents(tx: Tx, page_id: int, keep: int) -> list[str]:
     """Forget the page's contents but for the newest `keep`; returns where they lie, for whoever removes them."""
     tx.flush()

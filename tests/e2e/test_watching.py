@@ -12,23 +12,14 @@ from comity.contract.extraction import AddExtractor
 from comity.contract.watch import AddPages, ByExtractor, NewPage, WatchSettings
 from comity.watch.rules.rendering import as_text
 from tests.e2e.watching import Watched, kill_now_and_then, until, watched
+from tests.integration.ledger import databases
+from tests.integration.ledger.databases import POSTGRESQL, SQLITE
+from tests.integration.ledger.watching import OFFERS
 from tests.site import FixtureSite
 from tests.site.changing import ChangingPage
 from tests.site.wire import Request, Response
 
 pytestmark = pytest.mark.timeout(900)
-OFFERS = """extractor "offers" version="2026-01-01" language-version="2026-07-15" {
-  source "html" { fetch mode="http" url="https://site.example/" }
-  field "name" type="string" required=#true {
-    select "h2.name" match="first"
-    value "text"
-  }
-  field "price" type="string" required=#true {
-    select "b.price" match="first"
-    value "text"
-  }
-}
-"""
 LINES = ("A page about the harbour", "The ferry leaves at nine", "Tickets cost 12.50")
 
 
@@ -48,11 +39,22 @@ def until_visited(at: Watched, ids: list[str], times: int) -> None:
     until(lambda: all(at.visits_of(one) >= times for one in ids), f"visit {times}")
 
 
-def test_change_is_an_event_with_its_diff_and_is_told_once(site: FixtureSite, tmp_path: Path) -> None:
+@pytest.fixture(params=[SQLITE, POSTGRESQL])
+def database_url(request: pytest.FixtureRequest) -> Iterator[str | None]:
+    """None for SQLite. PostgreSQL where there is one."""
+    if request.param == POSTGRESQL and databases.server() is None:
+        pytest.skip(databases.NOT_HERE)
+    with databases.database(request.param) as url:
+        yield url
+
+
+def test_change_is_an_event_with_its_diff_and_is_told_once(
+    site: FixtureSite, tmp_path: Path, database_url: str | None
+) -> None:
     noisy, japanese = ChangingPage(LINES, counter=True, ads=True), ChangingPage(("港", "茶"), encoding="euc_jp")
     site.set("/noisy", noisy, host=0)
     site.set("/japanese", japanese, host=2)
-    with watched(tmp_path, site) as at:
+    with watched(tmp_path, site, database_url=database_url) as at:
         ids = at.add(site.url(0, "/noisy"), site.url(2, "/japanese"))
         at.start()
         for visits in (1, 2):

@@ -82,9 +82,12 @@ def ledger(folder: Path, **settings: str) -> Iterator[str]:
 
 
 @contextlib.contextmanager
-def watched(folder: Path, site: FixtureSite, *, delay_ms: int = 50) -> Iterator[Watched]:
-    """A ledger whose watchers keep this gap. What was started is ended."""
-    with ledger(folder, LEDGER_WATCH_HOST_DELAY_MS=str(delay_ms)) as url:
+def watched(
+    folder: Path, site: FixtureSite, *, delay_ms: int = 50, database_url: str | None = None
+) -> Iterator[Watched]:
+    """A ledger whose watchers keep this gap, on SQLite or on the database given. What was started is ended."""
+    settings = {"LEDGER_DATABASE_URL": database_url} if database_url is not None else {}
+    with ledger(folder, LEDGER_WATCH_HOST_DELAY_MS=str(delay_ms), **settings) as url:
         token = (folder / "data" / "tokens" / "operator").read_text().strip()
         with WatchClient(url, token, "", timeout_ms=120_000) as people:
             running = Watched(folder, url, site, people)

@@ -21,6 +21,7 @@ from comity.contract.watch_queue import (
     JobState,
     NotModified,
     Unchanged,
+    VisitOverrides,
 )
 from comity.polite.rules.robots import authority_of
 from comity.watch.errors import QueueUnavailable
@@ -37,6 +38,7 @@ class Page:
     due_s: float = 0
     state: JobState = field(default_factory=JobState)
     content: PageContent | None = None
+    visit: VisitOverrides | None = None
     reports: list[JobDone] = field(default_factory=list)
 
     @property
@@ -126,6 +128,7 @@ class FakeQueue:
             late_ms=0,
             crawl_delay_ms=None,
             settings=page.settings,
+            visit=page.visit,
             state=page.state,
             dry_run=dry_run,
         )

@@ -10,6 +10,7 @@ from comity.cli.options import DataOption, JsonOption
 from comity.cli.watching.access import keeper, list_of
 from comity.cli.watching.files import read_bytes
 from comity.cli.watching.migrate_import import migrate_import
+from comity.cli.watching.migrate_rehearse import migrate_rehearse
 from comity.cli.watching.parts import wrong
 
 migrate_app = typer.Typer(
@@ -30,6 +31,7 @@ PercentOption = Annotated[
     float, typer.Option(min=0.0001, max=100, help="This part of the pages, the same ones every time.")
 ]
 migrate_app.command("import")(migrate_import)
+migrate_app.command("rehearse")(migrate_rehearse)
 
 
 @migrate_app.command("switch")

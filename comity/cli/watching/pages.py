@@ -8,10 +8,11 @@ import typer
 from comity.cli.errors import BadInput
 from comity.cli.options import DataOption, JsonOption
 from comity.cli.watching.access import AT_ONCE, fields_named, keeper, list_of, page_of
+from comity.cli.watching.watched import ExtractorOption, FieldOption, SelectorOption, WholeOption, watched_part
 
 if TYPE_CHECKING:
     from blocks.clients.watch_people import KeeperClient
-    from comity.contract.watch import WatchPage, WatchSettings
+    from comity.contract.watch import Watched, WatchPage, WatchSettings
 
 UNITS_MS = {"m": 60_000, "h": 3_600_000, "d": 86_400_000}
 PageArgument = Annotated[str, typer.Argument(metavar="PAGE", help="Its id or its URL.", show_default=False)]
@@ -35,10 +36,10 @@ def add(  # noqa: PLR0917 - typer reads options from parameters
     most: Annotated[
         str | None, typer.Option("--max", metavar="TIME", help="Never later than this.", show_default=False)
     ] = None,
-    whole: Annotated[bool, typer.Option("--whole", help="Watch the whole page, not its main content.")] = False,
-    selector: Annotated[
-        str | None, typer.Option(metavar="CSS", help="Watch what this matches.", show_default=False)
-    ] = None,
+    whole: WholeOption = False,
+    selector: SelectorOption = None,
+    extractor: ExtractorOption = None,
+    field: FieldOption = None,
     ignore: Annotated[
         list[str] | None, typer.Option(metavar="RE2", help="Lines that match do not count; repeatable.")
     ] = None,
@@ -54,11 +55,17 @@ def add(  # noqa: PLR0917 - typer reads options from parameters
     from comity.contract.watch import AddPages, NewPage
     from comity.watch.page_files.pages import why_not_watched
 
-    settings = _settings(
-        every=every, least=least, most=most, whole=whole, selector=selector, ignore=ignore or [],
-        any_order=any_order, mask_digits=mask_digits,
-    )  # fmt: skip
     with keeper(data) as ledger:
+        watched = watched_part(whole=whole, selector=selector, extractor=extractor, fields=field, ledger=ledger)
+        settings = _settings(
+            watched,
+            every=every,
+            least=least,
+            most=most,
+            ignore=ignore or [],
+            any_order=any_order,
+            mask_digits=mask_digits,
+        )
         for url in urls:  # before a list is made for nothing
             NewPage(url=url, title=title, labels=label or [], settings=settings)
             reason = why_not_watched(url)
@@ -121,6 +128,8 @@ def show(page: PageArgument, data: DataOption = None, as_json: JsonOption = Fals
     print(f"{found.page_id}  {found.url}\n{found.title or '(no title yet)'}: {_state(found)}")
     if found.next is not None:
         print(f"next visit {_when(found.next.due_at)}, because {found.next.because}")
+    if found.whole_instead:
+        print("no main content was found at first: the whole page is watched")
     if found.last_problem:
         print(f"last problem: {found.last_problem}")
     counted = found.counters
@@ -201,25 +210,22 @@ def _pause(page: str, data: DataOption, *, paused: bool) -> None:
 
 
 def _settings(
+    watched: "Watched",
     *,
     every: str | None,
     least: str | None,
     most: str | None,
-    whole: bool,
-    selector: str | None,
     ignore: list[str],
     any_order: bool,
     mask_digits: bool,
 ) -> "WatchSettings":
-    from comity.contract.watch import BySelector, MainContent, WatchSettings, WholePage
+    from comity.contract.watch import WatchSettings
     from comity.watch.errors import BadWatchSettings
-    from comity.watch.preview import check_watch_settings
+    from comity.watch.rules.checking import check_watch_settings
 
-    if whole and selector is not None:
-        raise BadInput("--whole and --selector: give one of them")
     with fields_named("--every, --min, --max"):
         settings = WatchSettings(
-            watched=BySelector(selector=selector) if selector is not None else WholePage() if whole else MainContent(),
+            watched=watched,
             fixed_interval_ms=_span_ms("--every", every),
             min_interval_ms=_span_ms("--min", least),
             max_interval_ms=_span_ms("--max", most),

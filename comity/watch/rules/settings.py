@@ -23,6 +23,8 @@ class ContentSettings:
 
     part: Part = "whole"
     """`whole` page, `main` content, what a CSS `selector` matches, or the fields of an `extractor`."""
+    instead_of_main: bool = False
+    """The whole page, because no main content was found when it was first read: see `choosing`."""
     selector: str = ""
     extractor: str = ""
     """Which extractor, in words that change when it does: its id and version."""
@@ -38,7 +40,8 @@ class ContentSettings:
     @property
     def basis(self) -> str:
         """Two texts can be compared where they have the same basis."""
-        what = {"selector": self.selector, "extractor": self.extractor}.get(self.part, "")
+        named = {"selector": self.selector, "extractor": self.extractor}
+        what = "main" if self.instead_of_main else named.get(self.part, "")
         return f"{TEXT_VERSION}:{self.part}:{what}"
 
 
@@ -58,14 +61,14 @@ def check(settings: ContentSettings) -> None:
         try:
             compiled(pattern)
         except ValueError as error:
-            raise BadWatchSettings(f"ignore[{place}]", str(error)) from None
+            raise BadWatchSettings(f"ignore.{place}", str(error)) from None
 
 
 def content_settings(wire: WatchSettings, *, kept_bytes: int = DEFAULT_KEPT_BYTES) -> ContentSettings:
     """The part of a page's settings that is about its content."""
     match wire.watched:
         case BySelector(selector=selector):
-            named = {"selector": selector}
+            named: dict[str, Any] = {"selector": selector}
         case ByExtractor(id=name, version=version, fields=fields):
             named = {"extractor": f"{name} {version} {','.join(fields)}".strip()}
         case _:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.integration.cli.watch_desk import Shell, shell_at
-from tests.integration.ledger.watching import changed, content
+from tests.integration.ledger.watching import OFFERS, changed, content
 
 NEWS, TEA = "https://a.example/news", "https://b.example/tea"
 OPML = b"""<?xml version="1.0"?><opml version="2.0"><body>
@@ -37,6 +37,26 @@ def test_pages_are_added_with_their_settings_and_join_lists(shell: Shell) -> Non
     lists = {one["name"]: one for one in shell.json("lists")}
     assert {name: one["pages"] for name, one in lists.items()} == {"Mine": 2, "Other": 1}
     assert set(shell.page("w1")["lists"]) == {one["listId"] for one in lists.values()}
+
+
+def test_fields_of_an_extractor_are_watched_by_its_newest_version_or_a_named_one(shell: Shell) -> None:
+    shell.desk.post("/api/extractors", {"id": "offers", "source": OFFERS}, 201)
+    shell.says("add", NEWS, "--extractor", "offers", "--field", "price")
+    shell.says("add", TEA, "--extractor", "offers@1")
+    offers = {"kind": "extractor", "id": "offers", "version": 1}
+    assert shell.page("w1")["settings"]["watched"] == {**offers, "fields": ["price"]}
+    assert shell.page("w2")["settings"]["watched"] == {**offers, "fields": []}
+    for command in (("add", "https://c.example/"), ("preview", NEWS)):
+        for arguments, words in (
+            (("--extractor", "other"), "there is no extractor 'other'"),
+            (("--extractor", "offers@2"), "watched.version: offers has no version 2"),
+            (("--extractor", "offers@x"), "no ID@VERSION"),
+            (("--extractor", "offers", "--field", "colour"), "fields.0: it has no field 'colour'"),
+            (("--field", "price"), "--field: goes with --extractor"),
+            (("--extractor", "offers", "--whole"), "give one of them"),
+        ):
+            assert words in shell.refuses(*command, *arguments), (command, arguments)
+    assert len(shell.json("pages")) == 2
 
 
 MEANINGLESS = [

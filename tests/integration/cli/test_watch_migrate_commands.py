@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from comity.cli.errors import CliError
 from tests.integration.cli.watch_desk import Shell, shell_at
 from tests.integration.ledger.watching import changed
 
@@ -127,6 +128,28 @@ def test_times_of_the_other_system_are_taken_and_the_newest_wins(shell: Shell, t
     assert shell.says("migrate", "updates", "--take", str(file)).startswith("0 times were newer than ours, 2 were not")
     refusal = shell.refuses("migrate", "updates", "--take", "-", given=lines({"url": url(1), "updatedAt": "x"}))
     assert refusal.startswith("-:1: updatedAt")
+
+
+def test_rehearsal_sizes_the_workers_and_changes_nothing(shell: Shell) -> None:
+    shell.says("migrate", "import", "-", given=lines(*({"url": url(number)} for number in range(100))))
+    before = shell.json("pages")
+    shell.wait(3600)
+    limits = ("--minutes", "0.05", "--page-ms", "100", "--concurrency", "8")
+    said = shell.json("migrate", "rehearse", *limits)
+    assert 0 < said["pages"] <= 100
+    assert (said["places"], said["visitsPerDay"], said["workers"]) == (8, 100, 1)
+    assert 0 < said["fullPagesPerMinute"] <= 8 * 600
+    assert said["pagesPerMinute"] <= said["fullPagesPerMinute"] + 0.1
+    assert [one["counters"] for one in shell.json("pages")] == [one["counters"] for one in before]
+    assert shell.json("migrate", "status")["rehearsal"]["processing"] == 0
+
+
+def test_rehearsal_without_a_page_that_is_due_says_so(shell: Shell) -> None:
+    result = shell.run("migrate", "rehearse", "--minutes", "0.01")
+    assert isinstance(result.exception, CliError)
+    assert "no page was due" in str(result.exception)
+    assert "--token-file" in shell.refuses("migrate", "rehearse", "--ledger-url", "http://127.0.0.1:1")
+    assert shell.run("migrate", "rehearse", "--minutes", "0").exit_code == 2
 
 
 def test_switches_that_cannot_be_meant_are_refused(shell: Shell) -> None:

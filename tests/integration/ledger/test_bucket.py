@@ -1,5 +1,7 @@
 """Artifacts in an object store: the same admissions, adoptions and readings as in a folder, over real HTTP."""
 
+import gzip
+import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,6 +20,7 @@ from tests.fakes.prefect_api import FakePrefect
 from tests.fakes.s3 import S3Server, s3_server
 from tests.integration.ledger.desk import Desk, Json, ShiftedClock, ledger_at
 from tests.integration.ledger.stored import Put, store
+from tests.integration.ledger.watching import StoppedClock, Watch, changed, content, report
 
 SITE = "http://127.0.0.2:8000"
 
@@ -162,6 +165,75 @@ def test_store_that_is_away_keeps_nobody_waiting_and_loses_nothing(hurried_desk:
             place.ask_again()
     assert desk.post(f"/api/crawls/{crawl_id}/reconcile")["admitted"] == 1
     assert _page(desk, crawl_id)["artifacts"] == stored.artifacts
+
+
+def _contents(s3: S3Server) -> set[str]:
+    """Keys of contents of watched pages."""
+    return {key for key in _keys(s3.bucket_store()) if key.startswith("watch/")}
+
+
+@pytest.fixture
+def watch(tmp_path: Path, prefect: FakePrefect, s3: S3Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[Watch]:
+    monkeypatch.setattr("ledger.artifacts.bucket.READ_S", 2)
+    clock = StoppedClock()
+    with ledger_at(tmp_path / "data", tmp_path / "store", prefect, s3=_settings(s3), clock=clock) as desk:
+        yield Watch(desk, clock)
+
+
+def _job(watch: Watch, page_id: str) -> Json:
+    watch.desk.post(f"/api/watch/pages/{page_id}/visit")
+    watch.wait(60)
+    return watch.only()
+
+
+def test_contents_of_watched_pages_lie_in_the_bucket_are_read_from_it_and_go_with_their_page(
+    watch: Watch, s3: S3Server
+) -> None:
+    there = _contents(s3)
+    page_id = watch.add(f"{SITE}/watched")[0]
+    watch.done(_job(watch, page_id), "first", content={**content("港"), "fields": {"price": "12.50"}})
+    [first] = _contents(s3) - there
+    said = json.loads(gzip.decompress(bytes(s3.bucket_store().get(first).bytes())))
+    assert said == {"text": "港", "fields": {"price": "12.50"}}
+    assert not (watch.desk.root / "watch").exists(), "the folder is not used beside a bucket"
+    for before, after in (("港", "two"), ("two", "three")):
+        watch.done(_job(watch, page_id), "changed", **changed(before, after))
+    assert watch.desk.get(f"/api/watch/pages/{page_id}/content")["text"] == "three"
+    kept = _contents(s3) - there
+    assert len(kept) == 2, "as many as are kept of a page"
+    assert first not in kept
+    watch.remove(page_id)
+    assert _contents(s3) == there
+
+
+def test_store_that_is_away_takes_no_content_loses_no_report_and_is_said_to_be_away(watch: Watch, s3: S3Server) -> None:
+    page_id = watch.add(f"{SITE}/watched")[0]
+    watch.done(_job(watch, page_id), "first", content=content("one"))
+    job = _job(watch, page_id)
+    news = report(job, "changed", **changed("one", "two"))
+    with s3.suspend():
+        watch.complete(news, status=503)
+        watch.desk.get(f"/api/watch/pages/{page_id}/content", 503)
+    for place in watch.desk.parts.artifacts.places:
+        if isinstance(place, Bucket):
+            place.ask_again()
+    assert watch.events(page_id) == []
+    [answer] = watch.complete(news)
+    assert answer["accepted"]
+    assert answer["eventId"] == watch.events(page_id)[0]["eventId"]
+    assert watch.desk.get(f"/api/watch/pages/{page_id}/content")["text"] == "two"
+
+
+def test_content_that_is_gone_from_the_bucket_is_one_that_is_not_kept(watch: Watch, s3: S3Server) -> None:
+    there = _contents(s3)
+    page_id = watch.add(f"{SITE}/watched")[0]
+    watch.done(_job(watch, page_id), "first", content=content("one"))
+    s3.bucket_store().delete(sorted(_contents(s3) - there))
+    watch.desk.get(f"/api/watch/pages/{page_id}/content", 404)
+    watch.done(_job(watch, page_id), "changed", **changed("one", "two"))
+    assert watch.desk.get(f"/api/watch/pages/{page_id}/content")["text"] == "two"
+    watch.remove(page_id)
+    assert _contents(s3) == there
 
 
 @pytest.mark.parametrize(

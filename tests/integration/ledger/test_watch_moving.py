@@ -67,7 +67,7 @@ def test_pages_come_with_their_times_and_stay_with_the_other_system(world: World
     assert world.page(taken["pageIds"][0])["version"] == 1
     world.clock.advance(3600)
     assert world.claim() == []
-    assert world.desk.get(MOVING) == {"oldSystem": 3, "ours": 0, "newPagesVersion": 2}
+    assert world.desk.get(MOVING) == {"oldSystem": 3, "ours": 0, "newPagesVersion": 2, "visitsPerDay": 3}
 
 
 def test_import_again_adds_nothing_and_the_newest_time_wins(world: World) -> None:
@@ -105,7 +105,7 @@ def test_parts_are_switched_again_and_again_and_back(world: World) -> None:
     assert world.switch(2, percent=50) == 0
     assert world.desk.get(MOVING)["ours"] == few + half
     assert world.switch(2) == 400 - few - half
-    assert world.desk.get(MOVING) == {"oldSystem": 0, "ours": 400, "newPagesVersion": 2}
+    assert world.desk.get(MOVING) == {"oldSystem": 0, "ours": 400, "newPagesVersion": 2, "visitsPerDay": 400}
     world.clock.advance(3600)
     assert len({job["pageId"] for job in world.claim()}) > 0
     assert world.switch(1) == 400

@@ -7,14 +7,17 @@ from typing import Any
 import pytest
 
 from tests.fakes.prefect_api import FakePrefect
-from tests.integration.ledger.desk import ledger_at
-from tests.integration.ledger.watching import SITE, SOON_S, StoppedClock, Watch, changed, content
+from tests.integration.ledger.desk import Json, ledger_at
+from tests.integration.ledger.watching import OFFERS, SITE, SOON_S, StoppedClock, Watch, changed, content
 
 
 @pytest.fixture
 def watch(tmp_path: Path, prefect: FakePrefect) -> Iterator[Watch]:
     clock = StoppedClock()
-    canaries = {"fast": {"fixedIntervalMs": 60_000, "maskDigits": True}}
+    canaries = {
+        "fast": {"fixedIntervalMs": 60_000, "maskDigits": True},
+        "patient": {"visit": {"firstByteMs": 60_000, "learnFetches": False}},
+    }
     settings: dict[str, Any] = {"watch_visits_per_s": 1000, "watch_canaries": canaries}
     with ledger_at(tmp_path / "data", tmp_path / "store", prefect, clock=clock, **settings) as desk:
         yield Watch(desk, clock)
@@ -32,6 +35,80 @@ def test_one_url_that_cannot_be_watched_adds_none_and_is_named(watch: Watch) -> 
     assert refusal["fields"][0]["field"] == "pages.0.settings.watched.selector"
     assert watch.desk.get("/api/watch/pages")["pages"] == []
     assert watch.counts() == (0, 0, 0)
+
+
+OFFER = {"kind": "extractor", "id": "offers", "version": 1}
+CANNOT_WORK = [
+    ({"watched": {"kind": "selector", "selector": "a[["}}, "watched.selector", "is no CSS selector"),
+    ({"ignore": ["ok", "(["]}, "ignore.1", "is not RE2"),
+    ({"ignore": ["\\C"]}, "ignore.0", "write . instead"),
+    ({"ignore": ["((a{100}){100}){10}"]}, "ignore.0", ""),
+    ({"watched": {**OFFER, "id": "other"}}, "watched.id", "there is no extractor 'other'"),
+    ({"watched": {**OFFER, "version": 2}}, "watched.version", "it has 1"),
+    ({"watched": {**OFFER, "fields": ["name", "colour"]}}, "watched.fields.1", "it has name, price"),
+]
+WORK: list[Json] = [
+    {"watched": {"kind": "selector", "selector": "a[href] > b:nth-child(2)"}},
+    {"ignore": ["^Today", "[0-9]+ visitors"]},
+    {"watched": {**OFFER, "fields": ["price"]}},
+    {"watched": OFFER},
+]
+
+
+def test_settings_that_cannot_work_are_refused_wherever_they_come_in_and_nothing_is_written(watch: Watch) -> None:
+    watch.desk.post("/api/extractors", {"id": "offers", "source": OFFERS}, 201)
+    kept = watch.add(f"{SITE}/kept")[0]
+    before = watch.page(kept)
+    good = {"url": f"{SITE}/good"}
+    for settings, field, words in CANNOT_WORK:
+        pages = [good, {"url": f"{SITE}/bad", "settings": settings}]
+        for path in ("/api/watch/pages", "/api/watch/moving/pages"):
+            [problem] = watch.desk.post(path, {"pages": pages}, 400)["fields"]
+            assert problem["field"] == f"pages.1.settings.{field}", path
+            assert words in problem["message"]
+        [problem] = watch.change(kept, 400, title="new", settings=settings)["fields"]
+        assert problem["field"] == f"settings.{field}"
+    assert watch.desk.get("/api/watch/pages")["pages"] == [before]
+    pages = [{"url": f"{SITE}/bad/{place}", "settings": one[0]} for place, one in enumerate(CANNOT_WORK)]
+    refusal = watch.desk.post("/api/watch/pages", {"pages": pages}, 400)
+    assert [one["field"] for one in refusal["fields"]] == [
+        f"pages.{place}.settings.{one[1]}" for place, one in enumerate(CANNOT_WORK)
+    ]
+
+
+def test_settings_that_work_are_taken_wherever_they_come_in(watch: Watch) -> None:
+    watch.desk.post("/api/extractors", {"id": "offers", "source": OFFERS}, 201)
+    kept = watch.add(f"{SITE}/kept")[0]
+    for place, settings in enumerate(WORK):
+        for kind, path, status in (("add", "/api/watch/pages", 201), ("move", "/api/watch/moving/pages", 200)):
+            pages = [{"url": f"{SITE}/{kind}/{place}", "settings": settings}]
+            [ident] = watch.desk.post(path, {"pages": pages}, status)["pageIds"]
+            assert settings.items() <= _without_defaults(watch.page(ident)["settings"]).items()
+        assert settings.items() <= _without_defaults(watch.change(kept, settings=settings)["settings"]).items()
+
+
+def test_page_whose_extractor_is_removed_later_can_still_be_changed_otherwise(watch: Watch) -> None:
+    watch.desk.post("/api/extractors", {"id": "offers", "source": OFFERS}, 201)
+    page_id = watch.add(f"{SITE}/a", settings={"watched": OFFER})[0]
+    watch.desk._checked(watch.desk.client.delete("/api/extractors/offers"), 204)
+    assert watch.change(page_id, paused=True)["paused"]
+    refusal = watch.change(page_id, 400, settings={"watched": OFFER})
+    assert refusal["fields"][0]["field"] == "settings.watched.id"
+
+
+def test_page_says_where_it_is_watched_whole_for_want_of_main_content(watch: Watch) -> None:
+    one, two = watch.add("http://127.0.0.3/", "http://127.0.0.4/")
+    watch.wait(1)
+    bases = {one: "basis 1:whole:main", two: "basis 1:main:"}
+    for job in watch.claim():
+        watch.done(job, "first", content=content("x"), volatileLines=[bases[job["pageId"]]])
+    assert [watch.page(page)["wholeInstead"] for page in (one, two)] == [True, False]
+    assert not watch.change(one, settings={"watched": {"kind": "whole"}})["wholeInstead"]
+
+
+def _without_defaults(settings: Json) -> Json:
+    watched = {name: value for name, value in settings["watched"].items() if value != []}
+    return {**settings, "watched": watched}
 
 
 def test_url_that_is_watched_already_joins_lists_and_stays_as_it_is(watch: Watch) -> None:
@@ -144,6 +221,18 @@ def test_canary_lays_its_settings_over_the_pages_own(watch: Watch) -> None:
     watch.done(job, "first", content=content("x"))
     watch.wait(61)
     assert watch.only()["pageId"] == page_id
+
+
+def test_what_a_canary_is_visited_with_comes_with_the_claim(watch: Watch) -> None:
+    pages = watch.add("http://127.0.0.3/", settings={"canary": "patient", "maskDigits": True})
+    pages += watch.add("http://127.0.0.4/", settings={"canary": "fast"}) + watch.add("http://127.0.0.5/")
+    watch.wait(1)
+    jobs = {job["pageId"]: job for job in watch.claim()}
+    visits = [
+        {name: value for name, value in (jobs[page]["visit"] or {}).items() if value is not None} for page in pages
+    ]
+    assert visits == [{"firstByteMs": 60_000, "learnFetches": False}, {}, {}]
+    assert jobs[pages[0]]["settings"]["maskDigits"] is True
 
 
 def test_metrics_tell_how_the_queue_fares(watch: Watch) -> None:

@@ -9,6 +9,19 @@ from tests.integration.ledger.desk import Desk, Json, ShiftedClock
 
 HOST = "127.0.0.2:8000"
 SITE = f"http://{HOST}"
+OFFERS = """extractor "offers" version="2026-01-01" language-version="2026-07-15" {
+  source "html" { fetch mode="http" url="https://site.example/" }
+  field "name" type="string" required=#true {
+    select "h2.name" match="first"
+    value "text"
+  }
+  field "price" type="string" required=#true {
+    select "b.price" match="first"
+    value "text"
+  }
+}
+"""
+"""An extractor with two fields."""
 SOON_S = 86_400.0 * 40
 """Longer than any page waits for its next visit."""
 

@@ -151,6 +151,44 @@ async def test_selector_and_main_content_see_their_part_alone(site: FixtureSite)
     assert main.outcomes == ["first", "changed", "changed", "changed"]
 
 
+async def test_page_without_main_content_is_watched_whole_and_never_flips(site: FixtureSite) -> None:
+    script = Script(site)
+    links = '<nav><a href="/one">One</a></nav><nav><a href="/two">Two</a></nav>'
+    main = "<main><h1>Harbour</h1><p>The ferry leaves at nine</p></main>"
+    listing, article = ChangingPage([links]), ChangingPage([links, main])
+    listed, read = script.watch("list", listing, WatchSettings()), script.watch("article", article, WatchSettings())
+    await script.visit(2)
+    assert listed.content is not None
+    assert listed.content.text == "One\nTwo"
+    listing.change(links, main)  # nothing but this is new, though the page has main content now
+    article.change(links)
+    await script.visit(2)
+    listing.change(links.replace("Two", "Three"), main)
+    article.change(links, main.replace("nine", "ten"))
+    await script.visit(2)
+
+    assert listed.outcomes == ["first", "unchanged", "changed", "unchanged", "changed", "unchanged"]
+    assert [as_text(diff).partition("\n")[2] for diff in listed.told] == [
+        "+Harbour\n+The ferry leaves at nine\n",
+        "-Two\n+Three\n",
+    ]
+    assert read.outcomes == ["first", "unchanged", "failed", "failed", "changed", "unchanged"]
+    assert as_text(read.told[0]).partition("\n")[2] == "-The ferry leaves at nine\n+The ferry leaves at ten\n"
+
+
+async def test_page_that_fails_at_first_is_still_free_to_be_watched_by_its_main_content(site: FixtureSite) -> None:
+    script = Script(site)
+    page = ChangingPage(["<script>1</script>"])
+    watched = script.watch("late", page, WatchSettings())
+    await script.visit()
+    page.change("<nav><a href=/>home</a></nav>", "<main><p>The ferry leaves at nine</p></main>")
+    await script.visit()
+
+    assert watched.outcomes == ["failed", "first"]
+    assert watched.content is not None
+    assert watched.content.text == "The ferry leaves at nine"
+
+
 async def test_slot_between_lines_that_repeat_hides_nothing(site: FixtureSite) -> None:
     script = Script(site)
     page = ChangingPage(["Share", "One headline", "Share", "Another headline", "Share", "A third"], ads=True)

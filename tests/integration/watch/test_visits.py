@@ -7,9 +7,8 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 
 from comity.contract.watch import BySelector, WatchSettings, WholePage
-from comity.contract.watch_queue import Failed, Skipped
+from comity.contract.watch_queue import Failed, Skipped, VisitOverrides
 from comity.watch.rules.named_proxies import named_proxies
-from comity.watch.visit_settings import Canaries
 from tests.fakes.watch_queue import FakeQueue, Page
 from tests.integration.polite.raw_site import answering, raw_site
 from tests.integration.watch.conftest import plan_for, visit_all, working
@@ -127,14 +126,11 @@ async def test_canary_is_visited_with_its_own_settings(site: FixtureSite) -> Non
 
     site.set_below("/late/", late)
     plan = plan_for(site)
-    plan = replace(
-        plan,
-        visits=replace(plan.visits, first_byte_ms=300),
-        canaries=Canaries({"patient": {"first_byte_ms": 20_000, "learn_fetches": False}}),
-    )
+    plan = replace(plan, visits=replace(plan.visits, first_byte_ms=300))
     queue = FakeQueue()
     hasty = queue.add(site.url(0, "/late/1"), WHOLE)
     patient = queue.add(site.url(1, "/late/2"), WatchSettings(watched=WholePage(), canary="patient"))
+    patient.visit = VisitOverrides(first_byte_ms=20_000, learn_fetches=False)
     await visit_all(queue, plan)
 
     assert code_of(hasty) == "E_TIMEOUT"

@@ -212,11 +212,16 @@ def test_canary_ends_what_it_contradicts() -> None:
 
 def test_overrides_that_are_no_settings_are_named() -> None:
     assert why_not_these_overrides("fast", {"fixedIntervalMs": 60_000}) is None
+    assert why_not_these_overrides("patient", {"maskDigits": True, "visit": {"firstByteMs": 60_000}}) is None
     for overrides, word in (
         ({"fixedIntervalMs": 1}, "fixedIntervalMs"),
         ({"unknown": 1}, "unknown"),
         ({"canary": "other"}, "canary"),
         ({"ignore": ["("]}, "ignore.0"),
+        ({"watched": {"kind": "selector", "selector": "a[["}}, "watched.selector"),
+        ({"visit": {"firstByteMs": 1}}, "visit.firstByteMs"),
+        ({"visit": {"first_bite_ms": 500}}, "visit.first_bite_ms"),
+        ({"visit": 5}, "visit: "),
     ):
         assert word in (why_not_these_overrides("fast", overrides) or "")
 

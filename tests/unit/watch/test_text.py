@@ -91,9 +91,9 @@ def test_fields_are_lines_named_by_their_place() -> None:
 def test_settings_that_cannot_work_are_refused_naming_their_field() -> None:
     check(ContentSettings(ignore=("^x$", "(?i)y")))
     check_selector("main > p:not(.x)")
-    with pytest.raises(BadWatchSettings, match=r"ignore\[1\]: is not RE2"):
+    with pytest.raises(BadWatchSettings, match=r"ignore\.1: is not RE2"):
         check(ContentSettings(ignore=("ok", "(?=x)")))
-    with pytest.raises(BadWatchSettings, match=r"ignore\[0\]: is too large"):
+    with pytest.raises(BadWatchSettings, match=r"ignore\.0: is too large"):
         check(ContentSettings(ignore=("[a-z]{900}[あ-ん]{900}[b-z]{900}[ア-ン]{900}",)))
     with pytest.raises(BadWatchSettings, match=r"watched\.selector"):
         check_selector("a[[")
