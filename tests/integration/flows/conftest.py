@@ -1,4 +1,4 @@
-"""One real Prefect for the whole session, and the parts around a level."""
+"""One real Prefect for all tests of this folder, and the parts around a level."""
 
 import contextlib
 import os
@@ -42,13 +42,13 @@ START_BUDGET_S = 300
 
 @dataclass(frozen=True)
 class PrefectServer:
-    """A Prefect server of this session alone; `env` leads a process of ours to it."""
+    """A Prefect server of these tests alone; `env` leads a process of ours to it."""
 
     url: str
     env: dict[str, str]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def prefect(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PrefectServer]:
     """A real Prefect server with an empty home; this process and its children speak to it."""
     home = tmp_path_factory.mktemp("prefect")
