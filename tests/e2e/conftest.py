@@ -59,7 +59,7 @@ class Stack:
         except ServiceError:
             return True
 
-    @property
+    @cached_property
     def environment(self) -> dict[str, str]:
         """The environment that `comity env` prints, over ours."""
         printed = subprocess.run(
