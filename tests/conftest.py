@@ -1,4 +1,7 @@
-"""What all suites share: nothing calls home, the CA bundle is read once, and a busy machine or a draw fails no test."""
+"""What all suites share: nothing calls home, the CA bundle is read once, and a busy machine or a draw fails no test.
+
+Two workers share the tests as tests/order.py says.
+"""
 
 import os
 import ssl
@@ -6,8 +9,12 @@ from functools import cache
 from typing import Any
 
 import httpx
+import pytest
 from httpx._transports import default as transports
 from hypothesis import settings
+from xdist.scheduler import LoadFileScheduling
+
+from tests import order
 
 os.environ.setdefault("DO_NOT_TRACK", "1")
 os.environ.setdefault("PREFECT_SERVER_ANALYTICS_ENABLED", "false")
@@ -29,3 +36,20 @@ def _default_context(trust_env: bool) -> ssl.SSLContext:
 
 
 transports.create_ssl_context = _context  # type: ignore[attr-defined]  # what its clients call
+
+
+class ByUnit(LoadFileScheduling):
+    """Gives a worker one unit after the other."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return order.unit_of(nodeid)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByUnit | None:
+    """In place of xdist's own `--dist loadfile`."""
+    return ByUnit(config, log) if config.getoption("dist") == "loadfile" else None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """One worker or two: the same order."""
+    items.sort(key=lambda item: order.rank(item.nodeid))

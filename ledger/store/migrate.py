@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from alembic import command
@@ -36,7 +37,7 @@ class Schema:
 def schema_of(store: Store) -> Schema:
     """Look, and change nothing. Raises SettingsRefused where the database cannot be opened or is newer than we are."""
     with _connected(store.engine) as connection:
-        return _schema(_config(), connection)
+        return _schema(connection)
 
 
 def migrate(store: Store) -> Schema:
@@ -48,7 +49,7 @@ def migrate(store: Store) -> Schema:
     with _connected(store.engine) as connection, store.exclusively(LOCK, wait_s=WAIT_S) as alone:
         if not alone:
             raise SettingsRefused(f"another ledger has been migrating this database for {WAIT_S} s; try again later")
-        schema = _schema(config, connection)
+        schema = _schema(connection)
         connection.rollback()
         if not schema.current:
             with _handed_over(config, connection):
@@ -113,13 +114,20 @@ def _foreign_keys(connection: Connection, *, on: bool) -> None:
     driver.execute(f"PRAGMA foreign_keys={'ON' if on else 'OFF'}")  # outside transactions alone
 
 
-def _schema(config: Config, connection: Connection) -> Schema:
-    scripts = ScriptDirectory.from_config(config)
-    wanted = scripts.get_current_head()
-    assert wanted is not None
+@cache
+def _revisions() -> tuple[str, frozenset[str]]:
+    """The newest one and all: read once, for Alembic compiles every migration anew to know them."""
+    scripts = ScriptDirectory.from_config(_config())
+    newest = scripts.get_current_head()
+    assert newest is not None
+    return newest, frozenset(script.revision for script in scripts.walk_revisions())
+
+
+def _schema(connection: Connection) -> Schema:
+    wanted, known = _revisions()
     found = MigrationContext.configure(connection).get_current_revision()
     where = connection.engine.url.render_as_string(hide_password=True)
-    if found is not None and found not in {script.revision for script in scripts.walk_revisions()}:
+    if found is not None and found not in known:
         raise SettingsRefused(
             f"LEDGER_DATABASE_URL: the schema of {where} is at revision {found}, which this ledger does not know: it "
             f"was written by a newer one, and this one works on {wanted}. Start that version, or point at another "

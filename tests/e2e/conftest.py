@@ -1,4 +1,4 @@
-"""One embedded stack for the session, as `comity up` starts it, and one fixture web per test."""
+"""One embedded stack for all tests of this folder, as `comity up` starts it, and one fixture web per test."""
 
 import json
 import os
@@ -59,7 +59,7 @@ class Stack:
         except ServiceError:
             return True
 
-    @property
+    @cached_property
     def environment(self) -> dict[str, str]:
         """The environment that `comity env` prints, over ours."""
         printed = subprocess.run(
@@ -129,21 +129,21 @@ def stop_stack(stack: Stack) -> None:
     stack.process.stdout.close()
 
 
-@pytest.fixture(scope="session")
-def session_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+@pytest.fixture(scope="package")
+def shared_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     running = start_stack(tmp_path_factory.mktemp("stack") / "data")
     yield running
     stop_stack(running)
 
 
 @pytest.fixture
-def stack(session_stack: Stack) -> Iterator[Stack]:
-    """The session's stack: two browsers. A crawl that a test left running is ended, and stands in no other's way."""
-    yield session_stack
-    for crawl in session_stack.ledger.crawls().crawls:
+def stack(shared_stack: Stack) -> Iterator[Stack]:
+    """The shared stack: two browsers. A crawl that a test left running is ended, and stands in no other's way."""
+    yield shared_stack
+    for crawl in shared_stack.ledger.crawls().crawls:
         if crawl.state == "running":
-            session_stack.ledger.cancel(crawl.id)
-            session_stack.finished(crawl.id)
+            shared_stack.ledger.cancel(crawl.id)
+            shared_stack.finished(crawl.id)
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""One real Prefect for the whole session, and the parts around a level."""
+"""One real Prefect for all tests of this folder, and the parts around a level."""
 
 import contextlib
 import os
@@ -14,9 +14,7 @@ import pytest
 from prefect import settings as prefect_settings
 
 import flows.crawl_level
-from blocks.errors import BlockUnreadable
-from blocks.init import BlockValues, blocks_of, init_blocks
-from blocks.load import load_blocks
+from blocks.init import BlockValues, init_blocks
 from flows.rules.pacing import Pacing
 from tests.fakes.compiler import FakeCompiler
 from tests.fakes.endpoints import FakeEndpoint
@@ -42,13 +40,18 @@ START_BUDGET_S = 300
 
 @dataclass(frozen=True)
 class PrefectServer:
-    """A Prefect server of this session alone; `env` leads a process of ours to it."""
+    """A Prefect server of these tests alone; `env` leads a process of ours to it."""
 
     url: str
     env: dict[str, str]
 
+    def blocks(self) -> frozenset[tuple[str, str]]:
+        """Every Block with when it was last written: one request, a twentieth of what reading them takes."""
+        found = httpx.post(f"{self.url}/block_documents/filter", json={}, trust_env=False, timeout=60)
+        return frozenset((one["id"], one["updated"]) for one in found.raise_for_status().json())
 
-@pytest.fixture(scope="session")
+
+@pytest.fixture(scope="package")
 def prefect(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PrefectServer]:
     """A real Prefect server with an empty home; this process and its children speak to it."""
     home = tmp_path_factory.mktemp("prefect")
@@ -97,12 +100,22 @@ def _wait_for(url: str, process: "subprocess.Popen[bytes]", log: Path) -> None:
 
 
 @dataclass
+class Written:
+    """What these tests last wrote into the Blocks, and the Blocks as they then were."""
+
+    values: BlockValues | None = None
+    blocks: frozenset[tuple[str, str]] = frozenset()
+
+
+@dataclass
 class Parts:
     """What a level talks to."""
 
     ledger: FakeLedger
     endpoints: list[FakeEndpoint]
     compiler: FakeCompiler
+    prefect: PrefectServer
+    written: Written
 
     def write_blocks(self, *, capture_urls: list[str] | None = None) -> None:
         """Blocks that lead to these parts."""
@@ -118,22 +131,26 @@ class Parts:
             compiler_token="",
             compiler_tls_ca_pem="",
         )
-        try:
-            unchanged = load_blocks() == blocks_of(values)
-        except BlockUnreadable:
-            unchanged = False
-        if not unchanged:  # writing takes a second, reading a tenth of it
+        if (self.written.values, self.written.blocks) != (values, self.prefect.blocks()):  # writing takes a second
             init_blocks(values)
+            self.written.values, self.written.blocks = values, self.prefect.blocks()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
+def written() -> Written:
+    return Written()
+
+
+@pytest.fixture(scope="package")
 def ports() -> list[int]:
     """The same for every test, so that the Blocks seldom change."""
     return [free_port() for _ in range(4)]
 
 
 @pytest.fixture
-def parts(prefect: PrefectServer, ports: list[int], monkeypatch: pytest.MonkeyPatch) -> Iterator[Parts]:
+def parts(
+    prefect: PrefectServer, ports: list[int], written: Written, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Parts]:
     """A ledger, two capture servers and a compiler, named in the Blocks; budgets of milliseconds."""
     monkeypatch.setattr(flows.crawl_level, "PACING", FAST)
     monkeypatch.setenv("COMITY_ALLOW_PRIVATE", prefect.env["COMITY_ALLOW_PRIVATE"])
@@ -141,6 +158,6 @@ def parts(prefect: PrefectServer, ports: list[int], monkeypatch: pytest.MonkeyPa
         ledger = stack.enter_context(FakeLedger(port=ports[0]))
         endpoints = [stack.enter_context(FakeEndpoint(port=port)) for port in ports[1:3]]
         compiler = stack.enter_context(FakeCompiler(port=ports[3]))
-        made = Parts(ledger=ledger, endpoints=endpoints, compiler=compiler)
+        made = Parts(ledger, endpoints, compiler, prefect, written)
         made.write_blocks()
         yield made

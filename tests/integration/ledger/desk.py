@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx
 import uvicorn
@@ -34,18 +34,20 @@ DEADLINE_S = 60
 LOOPBACK = egress_rules("127.0.0.0/8", "")
 """Where receivers of tests are."""
 Json = dict[str, Any]
+T = TypeVar("T")
 
 database_url: str | None = None
 """The database of the test under way, set by its fixture; None: SQLite in the ledger's data folder."""
 
 
-def wait_until(true: Callable[[], object], what: str, deadline_s: float = DEADLINE_S) -> None:
-    """Poll until it holds; fail with `what` when it does not."""
+def wait_until(true: Callable[[], T], what: str, deadline_s: float = DEADLINE_S) -> T:
+    """Poll until it holds, and return what it then is; fail with `what` when it does not."""
     ends = time.monotonic() + deadline_s
-    while not true():
+    while not (found := true()):
         if time.monotonic() > ends:
             raise AssertionError(f"not within {deadline_s} s: {what}")
         time.sleep(0.02)
+    return found
 
 
 @dataclass
@@ -116,8 +118,7 @@ class Desk:
             run: Json = self.crawl(crawl_id)["lastRun"] or {}
             return run if run.get("depth") == depth and attempt in (None, run["attempt"]) else None
 
-        wait_until(there, f"level {depth} of {crawl_id} dispatched, attempt {attempt or 'any'}")
-        found = there()
+        found = wait_until(there, f"level {depth} of {crawl_id} dispatched, attempt {attempt or 'any'}")
         assert found is not None
         return found
 
