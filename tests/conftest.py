@@ -38,7 +38,7 @@ def _default_context(trust_env: bool) -> ssl.SSLContext:
 transports.create_ssl_context = _context  # type: ignore[attr-defined]  # what its clients call
 
 
-class ByUnit(LoadFileScheduling):
+class ByUnit(LoadFileScheduling):  # type: ignore[misc]  # xdist is untyped
     """Gives a worker one unit after the other."""
 
     def _split_scope(self, nodeid: str) -> str:

@@ -7,7 +7,7 @@ from comity.contract.watch import ByExtractor, WatchSettings
 from comity.extract.page_fields import PageFields, field_names, why_not_these_fields
 from comity.watch.errors import BadWatchSettings
 from comity.watch.rules.checking import check_watch_settings
-from ledger.store import extractors
+from ledger.store.catalogue import EXTRACTORS
 from ledger.store.database import Store, Tx
 
 _USUAL = WatchSettings()
@@ -66,13 +66,13 @@ def _extractor_problems(tx: Tx, wanted: Iterable[tuple[str, ByExtractor]]) -> li
 
 def _program(tx: Tx, watched: ByExtractor) -> str | ErrorField:
     """The program's canonical JSON, or the field of `watched` that names none."""
-    entry = extractors.entry(tx, watched.id)
+    entry = EXTRACTORS.entry(tx, watched.id)
     if entry is None or entry.removed:
         return ErrorField(
             field="id", message=f"there is no extractor {watched.id!r}; `comity extractors list` shows them"
         )
-    version = extractors.version(tx, watched.id, watched.version)
+    version = EXTRACTORS.version(tx, watched.id, watched.version)
     if version is None:
-        numbers = ", ".join(str(number) for number in extractors.numbers(tx, watched.id))
+        numbers = ", ".join(str(one.version) for one in EXTRACTORS.versions(tx, watched.id))
         return ErrorField(field="version", message=f"{watched.id} has no version {watched.version}; it has {numbers}")
     return version.program
