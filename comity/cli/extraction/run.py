@@ -2,8 +2,10 @@
 
 import contextlib
 import signal
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import FrameType
 
 from comity.cli.data_folder import DataFolder
 from comity.cli.errors import BadInput
@@ -64,13 +66,26 @@ def run(request: RunRequest, data: DataFolder) -> int:
     program = ready_program(request.file)
     if program is None:
         return MISTAKES
-    before = signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     try:
-        return _run(program, request, data)
+        with _interruptible():
+            return _run(program, request, data)
     except KeyboardInterrupt:
         return INTERRUPTED
+
+
+@contextlib.contextmanager
+def _interruptible() -> Iterator[None]:
+    """SIGTERM interrupts as Ctrl-C does; and both do so where a script's shell made us ignore Ctrl-C."""
+    handlers: dict[int, Callable[[int, FrameType | None], object]] = {
+        signal.SIGINT: signal.default_int_handler,  # by which asyncio knows that it may cancel what it runs
+        signal.SIGTERM: lambda *_: signal.raise_signal(signal.SIGINT),
+    }
+    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
+    try:
+        yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _run(program: Program, request: RunRequest, data: DataFolder) -> int:

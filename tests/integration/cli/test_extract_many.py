@@ -160,14 +160,26 @@ def test_a_wrong_file_of_inputs_sends_nothing(
     assert web.asked == []
 
 
+@pytest.mark.parametrize("by_script", [False, True])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_what_was_read_before_an_interruption_is_written(web: Web, tmp_path: Path, number: int) -> None:
+def test_what_was_read_before_an_interruption_is_written(
+    web: Web, tmp_path: Path, number: int, by_script: bool
+) -> None:
+    """Also where a script's shell started it with `&`, which makes it ignore SIGINT."""
+    sigint = signal.SIG_IGN if by_script else signal.default_int_handler
     web.pages |= {"/1": thing(1), "/2": page("", wait_s=600)}
     (tmp_path / "ids.csv").write_text("id\n1\n2\n", encoding="utf-8")
     options = ["--inputs", "ids.csv", "--allow-private-hosts", "--per-host-delay-ms", "0", "--ignore-robots", "--jsonl"]
     options += ["--timeout", "600"]
     command = [*COMMAND, kept(tmp_path, f"{web.url}/{{id}}"), *options]
-    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command,
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, sigint),  # noqa: PLW1509 - the child takes no lock
+    )
     try:
         deadline = time.monotonic() + 150
         while "/2" not in web.paths and time.monotonic() < deadline:
@@ -176,6 +188,7 @@ def test_what_was_read_before_an_interruption_is_written(web: Web, tmp_path: Pat
         written, said = process.communicate(timeout=150)
     finally:
         process.kill()
+        process.communicate()
     assert process.returncode == 130, said
     found: list[Any] = [json.loads(line) for line in written.splitlines()]
     assert [one["value"]["title"] for one in found] == ["Thing 1"]
