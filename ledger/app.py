@@ -42,48 +42,49 @@ EXTRACTING = (extractors, extractions)
 WATCHING = (watch, watch_moving, watch_channels, watch_feeds, watch_preview)
 
 
+@asynccontextmanager
+async def at_work(parts: Parts) -> AsyncIterator[None]:
+    """What runs behind the routes, for as long as the application does; then everything is closed."""
+    parts.background.begin(
+        dispatch=parts.dispatcher.dispatch,
+        stop_run=parts.dispatcher.stop_run,
+        extract=parts.extraction_runs.dispatch,
+    )
+    days = parts.settings.retention_days
+    lasting = [
+        asyncio.create_task(parts.reconciler.run()),
+        asyncio.create_task(parts.extraction_runs.run()),
+        asyncio.create_task(parts.watching.tidy.run()),
+        asyncio.create_task(parts.watching.prices.run()),
+    ]
+    if days is not None:
+        lasting.append(asyncio.create_task(parts.pruning.run(days)))
+    parts.catch_up.start()
+    parts.teller.start()
+    try:
+        yield
+    finally:
+        for task in lasting:
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+        await asyncio.to_thread(parts.catch_up.stop)
+        await asyncio.to_thread(parts.teller.stop)
+        await parts.background.end()
+        await parts.prefect.close()
+        await parts.extraction_runs.close()
+        parts.store.close()
+
+
 def create_app(parts: Parts) -> FastAPI:
     """The application over these parts. While it runs, levels are dispatched and running crawls reconciled."""
-
-    @asynccontextmanager
-    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
-        parts.background.begin(
-            dispatch=parts.dispatcher.dispatch,
-            stop_run=parts.dispatcher.stop_run,
-            extract=parts.extraction_runs.dispatch,
-        )
-        days = parts.settings.retention_days
-        lasting = [
-            asyncio.create_task(parts.reconciler.run()),
-            asyncio.create_task(parts.extraction_runs.run()),
-            asyncio.create_task(parts.watching.tidy.run()),
-            asyncio.create_task(parts.watching.prices.run()),
-        ]
-        if days is not None:
-            lasting.append(asyncio.create_task(parts.pruning.run(days)))
-        parts.catch_up.start()
-        parts.teller.start()
-        try:
-            yield
-        finally:
-            for task in lasting:
-                task.cancel()
-                with suppress(asyncio.CancelledError):
-                    await task
-            await asyncio.to_thread(parts.catch_up.stop)
-            await asyncio.to_thread(parts.teller.stop)
-            await parts.background.end()
-            await parts.prefect.close()
-            await parts.extraction_runs.close()
-            parts.store.close()
-
     # No documentation pages: they would load their scripts from elsewhere. The schema itself is behind the token.
     app = DescribedApp(
         title="Comity ledger",
         openapi_url="/api/openapi.json",
         docs_url=None,
         redoc_url=None,
-        lifespan=lifespan,
+        lifespan=lambda _: at_work(parts),
         redirect_slashes=False,
     )
     app.state.parts = parts

@@ -1,8 +1,6 @@
 """`comity targets`: the URLs that crawls from targets begin at."""
 
 import json
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -10,6 +8,7 @@ import typer
 from comity.cli.commands_ledger import ledger_of
 from comity.cli.errors import BadInput
 from comity.cli.options import DataOption, JsonOption
+from comity.cli.reading import STDIN, head_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
 
 targets_app = typer.Typer(help="URLs that the nightly crawl begins from.", no_args_is_help=True)
 
-STDIN = "-"
 MAX_FILE_BYTES = 8 * 1024 * 1024
 """What the ledger takes in one call, all or none."""
 TargetId = Annotated[str, typer.Argument(metavar="TARGET", help="Its id or its URL.", show_default=False)]
@@ -107,11 +105,7 @@ def targets_rm(target: TargetId, data: DataOption = None) -> None:
 
 def _read(file: str, name: str) -> str:
     try:
-        if file == STDIN:
-            content = sys.stdin.buffer.read(MAX_FILE_BYTES + 1)
-        else:
-            with Path(file).open("rb") as opened:
-                content = opened.read(MAX_FILE_BYTES + 1)
+        content = head_of(file, MAX_FILE_BYTES + 1)
         if len(content) > MAX_FILE_BYTES:
             raise BadInput(f"{name}: is over {MAX_FILE_BYTES} bytes; split it")
         return content.decode("utf-8-sig")

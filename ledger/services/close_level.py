@@ -27,7 +27,7 @@ from ledger.services.host_gate import end_level_leases
 from ledger.services.policy import goes_on
 from ledger.services.record_results import RecordResultsService
 from ledger.services.space import Space
-from ledger.store import crawls, levels, pages, sitemaps
+from ledger.store import crawls, flow_runs, levels, pages, sitemaps
 from ledger.store.database import Store, Tx
 from ledger.store.models import Closing, Crawl, Level
 
@@ -157,7 +157,7 @@ class CloseLevelService:
         if missing:
             raise OutcomesMissing(missing)
         _record_compiled(tx, crawl, order.compiled)
-        levels.hear(tx, level, run_id=order.run_id, at=now)
+        flow_runs.hear(tx, level, run_id=order.run_id, at=now)
         again = _visits_again(tx, crawl, level, now)
         if again:
             return ClosedLevel((), order.depth + 1, None, again=again)

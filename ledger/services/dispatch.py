@@ -12,7 +12,7 @@ from ledger.clock import Clock
 from ledger.rules import resume
 from ledger.services.end_attempt import end_attempt, hosts_in_flight
 from ledger.services.prefect_api import PrefectApi, PrefectAway, PrefectRefused
-from ledger.store import crawls, levels, pages
+from ledger.store import crawls, flow_runs, levels, pages
 from ledger.store.database import Store
 from ledger.store.models import Crawl
 
@@ -140,7 +140,7 @@ class Dispatcher:
             crawl = crawls.get_to_change(tx, order.crawl_id)
             if crawl is None or not order.is_current(crawl):
                 return crawl is not None and levels.closing(tx, order.crawl_id, order.depth) is not None
-            levels.dispatched(tx, levels.current(tx, crawl), flow_run_id=run_id, at=self._clock())
+            flow_runs.dispatched(tx, levels.current(tx, crawl), flow_run_id=run_id, at=self._clock())
         log.event("level_dispatched", crawl_id=order.crawl_id, depth=order.depth, attempt=order.attempt, run_id=run_id)
         return True
 
@@ -148,7 +148,7 @@ class Dispatcher:
         with self._store.writing() as tx:
             crawl = crawls.get_to_change(tx, order.crawl_id)
             if crawl is not None and order.is_current(crawl):
-                levels.dispatch_failed(tx, levels.current(tx, crawl), trouble=trouble)
+                flow_runs.dispatch_failed(tx, levels.current(tx, crawl), trouble=trouble)
 
     def _give_up(self, order: _Order, refusal: str) -> None:
         with self._store.writing() as tx:

@@ -18,7 +18,7 @@ from ledger.rules.liveness import LevelFacts, Limits, Verdict
 from ledger.services.dispatch import Dispatcher
 from ledger.services.end_attempt import Followed, end_attempt
 from ledger.services.prefect_api import PrefectApi, PrefectAway
-from ledger.store import crawls, levels
+from ledger.store import crawls, flow_runs, levels
 from ledger.store.database import Outage, Store
 from ledger.store.models import Crawl, Level
 
@@ -173,7 +173,7 @@ class Reconciler:
             crawl = crawls.get_to_change(tx, one.crawl_id)
             if crawl is None or not one.is_current(crawl):
                 return now
-            return levels.saw_state(tx, levels.current(tx, crawl), state=state, at=now)
+            return flow_runs.saw_state(tx, levels.current(tx, crawl), state=state, at=now)
 
     async def _act(self, one: _Watched, verdict: Verdict) -> None:
         if verdict.kind == "dispatch":

@@ -18,7 +18,7 @@ from ledger.rules.liveness import LevelFacts, Limits, Verdict
 from ledger.services.extraction_runs import end_run, open_run
 from ledger.services.prefect_api import PrefectApi, PrefectAway, PrefectRefused
 from ledger.services.reconcile import ASLEEP_AFTER_PASSES
-from ledger.store import crawls
+from ledger.store import crawls, flow_runs
 from ledger.store import extraction_runs as runs
 from ledger.store.database import Store, Tx
 from ledger.store.models_extraction import ExtractionRun
@@ -93,12 +93,12 @@ class ExtractionReconciler:
         except PrefectAway as trouble:
             said = str(trouble)
             log.warning("extraction_postponed", crawl_id=crawl_id, why=said)
-            await self._change(one, lambda tx, run: runs.dispatch_failed(tx, run, trouble=said))
+            await self._change(one, lambda tx, run: flow_runs.dispatch_failed(tx, run, trouble=said))
         except PrefectRefused as refusal:
             await self._end(one, "failed", f"[dispatch] {refusal}")
         else:
             at = self._clock()
-            if await self._change(one, lambda tx, run: runs.dispatched(tx, run, flow_run_id=flow_run_id, at=at)):
+            if await self._change(one, lambda tx, run: flow_runs.dispatched(tx, run, flow_run_id=flow_run_id, at=at)):
                 log.event("extraction_dispatched", crawl_id=crawl_id, number=one.number, run_id=flow_run_id)
 
     def ask_again(self, crawl_id: str) -> bool:
@@ -155,7 +155,7 @@ class ExtractionReconciler:
             return liveness.RunMissing()
         at = self._clock()
         since: list[datetime] = []
-        await self._change(one, lambda tx, run: since.append(runs.saw_state(tx, run, state=found.type, at=at)))
+        await self._change(one, lambda tx, run: since.append(flow_runs.saw_state(tx, run, state=found.type, at=at)))
         return liveness.RunSeen(found.type, since[0] if since else at, found.message)
 
     async def _act(self, one: _Watched, verdict: Verdict) -> None:

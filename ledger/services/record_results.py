@@ -23,7 +23,7 @@ from ledger.services.fencing import claim, crawl_and_level, holder, keep_evidenc
 from ledger.services.page_links import read_links
 from ledger.services.policy import goes_on
 from ledger.services.want_extractions import want
-from ledger.store import crawls, late, levels, pages, sitemaps
+from ledger.store import crawls, flow_runs, late, levels, pages, sitemaps
 from ledger.store.database import Store, Tx
 from ledger.store.models import Crawl, Level, Page
 
@@ -73,7 +73,7 @@ class RecordResultsService:
             if stale is not None:
                 keep_evidence(tx, crawl_id, "results", report, why=stale, at=now)
                 return ResultsAnswer(stop=True, reason=stale)
-            levels.hear(tx, level, run_id=report.run_id, at=now)
+            flow_runs.hear(tx, level, run_id=report.run_id, at=now)
             self._write(tx, crawl, level, report, weighed, now=now)
             sitemaps.keep(tx, named)
             over = fence.over(held) or self._over_quota(tx, crawl, level, policy, now)

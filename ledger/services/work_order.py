@@ -15,7 +15,7 @@ from ledger.services.adopt import AdoptionService
 from ledger.services.fencing import crawl_and_level, holder
 from ledger.services.policy import goes_on
 from ledger.services.sink import SinkService
-from ledger.store import crawls, extractors, levels, pages
+from ledger.store import crawls, extractors, flow_runs, pages
 from ledger.store.database import Store, Tx
 from ledger.store.models import Crawl
 
@@ -51,7 +51,7 @@ class WorkOrderService:
             if run_id is not None:
                 if level.run_id is None:
                     log.event("level_taken", crawl_id=crawl_id, depth=depth, attempt=attempt, run_id=run_id)
-                levels.hear(tx, level, run_id=run_id, at=now)
+                flow_runs.hear(tx, level, run_id=run_id, at=now)
             return _order(tx, crawl, self._sink.order(crawl_id), now)
 
     def _is_next(self, crawl_id: str, depth: int, attempt: int) -> bool:

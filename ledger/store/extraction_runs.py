@@ -5,6 +5,7 @@ from datetime import datetime
 
 from sqlalchemy import func, or_, select, update
 
+from ledger.store import flow_runs
 from ledger.store.database import Tx
 from ledger.store.extractions import waits
 from ledger.store.models import Crawl, Page
@@ -64,24 +65,9 @@ def waiting_crawls(tx: Tx, limit: int) -> list[str]:
 
 def hear(tx: Tx, run: ExtractionRun, *, run_id: str, at: datetime, result: bool = False) -> None:
     """A sign of life, or a result. The first run that gives one holds the work."""
-    run.run_id = run.run_id or run_id
-    run.first_seen_at = run.first_seen_at or at
-    run.last_seen_at = at
     if result:
         run.last_result_at = at
-    tx.flush()
-
-
-def dispatched(tx: Tx, run: ExtractionRun, *, flow_run_id: str, at: datetime) -> None:
-    """Prefect has it."""
-    run.flow_run_id, run.dispatched_at, run.dispatch_trouble = flow_run_id, at, None
-    tx.flush()
-
-
-def dispatch_failed(tx: Tx, run: ExtractionRun, *, trouble: str) -> None:
-    """Why Prefect still does not have it."""
-    run.dispatch_trouble = trouble
-    tx.flush()
+    flow_runs.hear(tx, run, run_id=run_id, at=at)
 
 
 def lost(tx: Tx, run: ExtractionRun) -> None:
@@ -89,15 +75,6 @@ def lost(tx: Tx, run: ExtractionRun) -> None:
     if run.run_id is None:
         run.flow_run_id = run.prefect_state = run.prefect_state_at = None
         tx.flush()
-
-
-def saw_state(tx: Tx, run: ExtractionRun, *, state: str, at: datetime) -> datetime:
-    """Note the run's state in Prefect. Returns since when we have seen it."""
-    if run.prefect_state != state or run.prefect_state_at is None:
-        run.prefect_state, run.prefect_state_at = state, at
-        tx.flush()
-    assert run.prefect_state_at is not None
-    return run.prefect_state_at
 
 
 def end(tx: Tx, run: ExtractionRun, *, how: str, reason: str | None = None, final: bool = False, at: datetime) -> None:

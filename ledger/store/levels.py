@@ -46,14 +46,6 @@ def newest_dispatched(tx: Tx, crawl_ids: Iterable[str]) -> dict[str, Level]:
     return {level.crawl_id: level for level in tx.scalars(query)}
 
 
-def hear(tx: Tx, level: Level, *, run_id: str, at: datetime) -> None:
-    """A sign of life. The first run that gives one holds the level."""
-    level.run_id = level.run_id or run_id
-    level.first_seen_at = level.first_seen_at or at
-    level.last_seen_at = at
-    tx.flush()
-
-
 def bind(tx: Tx, level: Level, *, run_id: str) -> None:
     """The run that speaks for the level, where none has before."""
     level.run_id = level.run_id or run_id
@@ -66,32 +58,11 @@ def progressed(tx: Tx, level: Level, *, at: datetime) -> None:
     tx.flush()
 
 
-def dispatched(tx: Tx, level: Level, *, flow_run_id: str, at: datetime) -> None:
-    """Prefect has a run for the level."""
-    level.flow_run_id, level.dispatched_at, level.dispatch_trouble = flow_run_id, at, None
-    tx.flush()
-
-
 def lost_run(tx: Tx, level: Level, *, flow_run_id: str | None) -> None:
     """Prefect no longer knows the run that was dispatched, and it never began."""
     if level.run_id is None and level.flow_run_id == flow_run_id:
         level.flow_run_id = level.prefect_state = level.prefect_state_at = None
         tx.flush()
-
-
-def dispatch_failed(tx: Tx, level: Level, *, trouble: str) -> None:
-    """Why the level still has no run."""
-    level.dispatch_trouble = trouble
-    tx.flush()
-
-
-def saw_state(tx: Tx, level: Level, *, state: str, at: datetime) -> datetime:
-    """Note the run's state in Prefect. Returns since when we have seen it."""
-    if level.prefect_state != state or level.prefect_state_at is None:
-        level.prefect_state, level.prefect_state_at = state, at
-        tx.flush()
-    assert level.prefect_state_at is not None
-    return level.prefect_state_at
 
 
 def end(tx: Tx, level: Level, *, how: Literal["closed"] | AttemptEnd, reason: str | None = None, at: datetime) -> None:

@@ -84,12 +84,32 @@ class CrawlScript(Base):
     options: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
 
 
-class Level(Base):
-    """One attempt at one level, and how its flow run fares.
+class FlowRun(Base):
+    """What is known of work that a flow run does for a crawl.
 
     `flow_run_id` is the run that we dispatched, `run_id` the one that took the work order. `prefect_state_at` is when
-    *we* first saw `prefect_state`, so that nobody else's clock decides a deadline. `ended_as` is `closed`, or how the
-    attempt ended that did not close the level, with its reason.
+    *we* first saw `prefect_state`, so that nobody else's clock decides a deadline.
+    """
+
+    __abstract__ = True
+
+    opened_at: Mapped[datetime]
+    flow_run_id: Mapped[str | None] = mapped_column(String(64))
+    dispatched_at: Mapped[datetime | None]
+    run_id: Mapped[str | None] = mapped_column(String(64))
+    first_seen_at: Mapped[datetime | None]
+    last_seen_at: Mapped[datetime | None]
+    prefect_state: Mapped[str | None] = mapped_column(String(32))
+    prefect_state_at: Mapped[datetime | None]
+    dispatch_trouble: Mapped[str | None]
+    ended_as: Mapped[str | None] = mapped_column(String(16))
+    ended_reason: Mapped[str | None]
+
+
+class Level(FlowRun):
+    """One attempt at one level, and how its flow run fares.
+
+    `ended_as` is `closed`, or how the attempt ended that did not close the level, with its reason.
     """
 
     __tablename__ = "level"
@@ -97,19 +117,8 @@ class Level(Base):
     crawl_id: Mapped[str] = mapped_column(_of("crawl.id"), primary_key=True)
     depth: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     attempt: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
-    opened_at: Mapped[datetime]
-    flow_run_id: Mapped[str | None] = mapped_column(String(64))
-    dispatched_at: Mapped[datetime | None]
-    run_id: Mapped[str | None] = mapped_column(String(64))
-    first_seen_at: Mapped[datetime | None]
-    last_seen_at: Mapped[datetime | None]
     last_settled_at: Mapped[datetime | None]
-    prefect_state: Mapped[str | None] = mapped_column(String(32))
-    prefect_state_at: Mapped[datetime | None]
-    dispatch_trouble: Mapped[str | None]
     closed_at: Mapped[datetime | None]
-    ended_as: Mapped[str | None] = mapped_column(String(16))
-    ended_reason: Mapped[str | None]
 
 
 class Page(Base):

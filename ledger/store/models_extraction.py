@@ -5,7 +5,7 @@ from datetime import datetime
 from sqlalchemy import ForeignKey, Index, String, Text, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from ledger.store.models import Base, crawl_key
+from ledger.store.models import Base, FlowRun, crawl_key
 
 
 class CrawlExtractor(Base):
@@ -59,8 +59,8 @@ class Extraction(Base):
     extracted_at: Mapped[datetime | None]
 
 
-class ExtractionRun(Base):
-    """A flow run that extracts for a crawl, one at a time. Columns are those of a level's run.
+class ExtractionRun(FlowRun):
+    """A flow run that extracts for a crawl, one at a time.
 
     `fruitless` counts the runs in a row before this one that brought no result; `final`: none follows by itself.
     """
@@ -80,17 +80,6 @@ class ExtractionRun(Base):
     crawl_id: Mapped[str] = mapped_column(crawl_key(), primary_key=True)
     number: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     fruitless: Mapped[int]
-    opened_at: Mapped[datetime]
-    flow_run_id: Mapped[str | None] = mapped_column(String(64))
-    dispatched_at: Mapped[datetime | None]
-    run_id: Mapped[str | None] = mapped_column(String(64))
-    first_seen_at: Mapped[datetime | None]
-    last_seen_at: Mapped[datetime | None]
     last_result_at: Mapped[datetime | None]
-    prefect_state: Mapped[str | None] = mapped_column(String(32))
-    prefect_state_at: Mapped[datetime | None]
-    dispatch_trouble: Mapped[str | None]
     ended_at: Mapped[datetime | None]
-    ended_as: Mapped[str | None] = mapped_column(String(16))
-    ended_reason: Mapped[str | None]
     final: Mapped[bool] = mapped_column(default=False)

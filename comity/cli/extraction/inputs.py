@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from comity.cli.errors import BadInput
+from comity.cli.reading import head_of
 from comity.contract.web_address import web_url
 from comity.extract import Extractor, Failure, Program
 
@@ -164,11 +164,7 @@ def _boolean(text: str) -> bool:
 
 def _text(source: str, option: str) -> str:
     try:
-        if source == "-":
-            data = sys.stdin.buffer.read(MAX_FILE_BYTES + 1)
-        else:
-            with Path(source).open("rb") as file:
-                data = file.read(MAX_FILE_BYTES + 1)
+        data = head_of(source, MAX_FILE_BYTES + 1)
         if len(data) > MAX_FILE_BYTES:
             raise BadInput(f"{option} {source}: over {MAX_FILE_BYTES} bytes; split it")
         return data.decode("utf-8-sig")

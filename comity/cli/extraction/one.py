@@ -2,7 +2,6 @@
 
 import json
 import sys
-from pathlib import Path
 
 from rich.text import Text
 
@@ -11,6 +10,7 @@ from comity.cli.errors import BadInput
 from comity.cli.extraction.inputs import Inputs, Job
 from comity.cli.extraction.politeness import Outcome
 from comity.cli.extraction.writing import plain_outcome, writer_of
+from comity.cli.reading import head_of
 from comity.extract import ExtractOptions, Failure, Program, Result, SnapshotOptions
 
 MAX_HTML_BYTES = 32 * 1024 * 1024
@@ -57,11 +57,7 @@ def _written(program: Program, job: Job, found: Result | Failure, *, kind: str, 
 
 def _page(source: str) -> bytes:
     try:
-        if source == "-":
-            data = sys.stdin.buffer.read(MAX_HTML_BYTES + 1)
-        else:
-            with Path(source).open("rb") as file:
-                data = file.read(MAX_HTML_BYTES + 1)
+        data = head_of(source, MAX_HTML_BYTES + 1)
     except (OSError, ValueError) as error:
         said = error.strerror if isinstance(error, OSError) else error
         raise BadInput(f"--html {source}: cannot be read ({said})") from None

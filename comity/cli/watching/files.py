@@ -1,13 +1,13 @@
 """`comity watch import|export`: pages from and for feed readers, spreadsheets and editors."""
 
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from comity.cli.errors import BadInput
 from comity.cli.options import DataOption
+from comity.cli.reading import head_of
 from comity.cli.watching.access import AT_ONCE, MAX_NAME_CHARACTERS, keeper, list_of
 from comity.cli.watching.pages import LabelOption, ListOption, every_page
 from comity.cli.watching.parts import Line, Problem, say, sent, wrong
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from comity.contract.watch import NewPage
     from comity.watch.page_files import FilePage, PagesRead
 
-STDIN = "-"
 MAX_FILE_BYTES = 256 * 1024 * 1024
 FORMS = ("opml", "csv", "urls")
 
@@ -107,11 +106,7 @@ def _form_of(file: str, content: bytes) -> str:
 def read_bytes(file: str) -> bytes:
     """The file's content, or standard input's. Raises BadInput."""
     try:
-        if file == STDIN:
-            content = sys.stdin.buffer.read(MAX_FILE_BYTES + 1)
-        else:
-            with Path(file).open("rb") as opened:
-                content = opened.read(MAX_FILE_BYTES + 1)
+        content = head_of(file, MAX_FILE_BYTES + 1)
     except OSError as error:
         raise BadInput(f"{file}: cannot be read: {error.strerror}") from None
     if len(content) > MAX_FILE_BYTES:

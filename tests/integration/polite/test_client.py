@@ -1,7 +1,7 @@
 """The guarded client against a real site: what is asked, what follows a redirect, and what comes back."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 
 import pytest
 
@@ -20,18 +20,10 @@ async def lookup(host: str) -> Sequence[str]:
     return [NAMES[host]]
 
 
-@pytest.fixture(scope="module")
-def running() -> Iterator[FixtureSite]:
-    with FixtureSite(hosts=3) as site:
-        yield site
-
-
 @pytest.fixture
-def site(running: FixtureSite) -> FixtureSite:
-    running.restore()
-    running.clear_log()
-    running.set("/page", text("hello"))
-    return running
+def site(site: FixtureSite) -> FixtureSite:
+    site.set("/page", text("hello"))
+    return site
 
 
 @pytest.fixture

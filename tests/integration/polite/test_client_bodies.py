@@ -3,7 +3,7 @@
 import asyncio
 import gzip
 import zlib
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 
 import pytest
 
@@ -15,19 +15,6 @@ from tests.site import FixtureSite, Response, redirect, stream
 SMALL = GetLimits(max_raw_bytes=100_000, max_decoded_bytes=200_000)
 CUT = GetLimits(max_raw_bytes=100_000, max_decoded_bytes=200_000, truncate=True)
 WORDS = b"words and words " * 100
-
-
-@pytest.fixture(scope="module")
-def running() -> Iterator[FixtureSite]:
-    with FixtureSite(hosts=1) as site:
-        yield site
-
-
-@pytest.fixture
-def site(running: FixtureSite) -> FixtureSite:
-    running.restore()
-    running.clear_log()
-    return running
 
 
 @pytest.fixture

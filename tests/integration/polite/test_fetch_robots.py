@@ -4,7 +4,7 @@ import asyncio
 import gzip
 import pickle
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pytest
@@ -34,19 +34,6 @@ async def fetch_all(origins: Iterable[str], allow: str = "127.0.0.0/8", **option
 
 async def fetch_robots(origin: str, allow: str = "127.0.0.0/8", **options: Any) -> RobotsFetch:
     return await fetch_guarded(origin, egress=Egress(egress_rules(allow)), **{"budget": PATIENT} | options)
-
-
-@pytest.fixture(scope="module")
-def running() -> Iterator[FixtureSite]:
-    with FixtureSite(hosts=3) as site:
-        yield site
-
-
-@pytest.fixture
-def site(running: FixtureSite) -> FixtureSite:
-    running.restore()
-    running.clear_log()
-    return running
 
 
 def allowed(fetch: RobotsFetch, path: str) -> bool:

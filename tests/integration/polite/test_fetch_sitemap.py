@@ -1,7 +1,6 @@
 """The sitemap client against a real site; what the site saw is the verdict."""
 
 import gzip
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -22,19 +21,6 @@ PATIENT = GetLimits(connect_ms=60_000, first_byte_ms=60_000, total_ms=120_000)
 """A loaded machine's own site may take longer than we would wait for a stranger's."""
 URLS = [f"http://a.test/{number}" for number in range(2000)]
 XML = f"<urlset>{''.join(f'<url><loc>{url}</loc></url>' for url in URLS)}</urlset>".encode()
-
-
-@pytest.fixture(scope="module")
-def running() -> Iterator[FixtureSite]:
-    with FixtureSite(hosts=2) as site:
-        yield site
-
-
-@pytest.fixture
-def site(running: FixtureSite) -> FixtureSite:
-    running.restore()
-    running.clear_log()
-    return running
 
 
 async def fetch(site: FixtureSite, path: str = "/sitemap.xml", allow: str = "127.0.0.0/8", **more: Any) -> SitemapFetch:
