@@ -42,7 +42,7 @@ def _between(container: Container, whole: Step, described: Described | None) -> 
         told = f"{whole.reason}, and between them only what was written there"
         return judged(whole.name, told, check_layout(container, described.facts.get("created")))
     rest = unvouched_bytes(container)
-    told = f"{whole.reason}; nothing vouches for {rest} bytes between them (extra fields, comments, gaps)"
+    told = f"{whole.reason}; nothing vouches for {rest} bytes between them (extra fields, descriptors, comments, gaps)"
     return ok(whole.name, told) if rest else whole
 
 

@@ -62,9 +62,19 @@ def members(data: bytes) -> dict[str, bytes]:
         return {name: opened.read(name) for name in opened.namelist()}
 
 
-def repacked(contents: Mapping[str, bytes], *, deflate: frozenset[str] = frozenset()) -> bytes:
-    """These members as another tool would pack them, its hashes made anew where they can be."""
-    out = io.BytesIO()
+class _Pipe(io.BytesIO):
+    """What is written to goes away at once."""
+
+    def seekable(self) -> bool:
+        return False
+
+    def tell(self) -> int:
+        raise OSError
+
+
+def repacked(contents: Mapping[str, bytes], *, deflate: frozenset[str] = frozenset(), piped: bool = False) -> bytes:
+    """These members as another tool would pack them; `piped`: sizes and checksums behind them."""
+    out = _Pipe() if piped else io.BytesIO()
     with zipfile.ZipFile(out, "w") as made:
         for name, data in contents.items():
             made.writestr(name, data, zipfile.ZIP_DEFLATED if name in deflate else zipfile.ZIP_STORED)

@@ -129,6 +129,15 @@ def test_archive_of_another_maker_is_judged_by_the_format_alone(tmp_path: Path) 
     assert outcomes(repacked(contents, deflate=deflated)) == dict.fromkeys(INTEGRITY, "ok")
 
 
+def test_archive_of_another_maker_may_have_been_streamed(tmp_path: Path) -> None:
+    piped = repacked(members(package(tmp_path, software="another tool 2")), piped=True)
+    assert outcomes(piped) == dict.fromkeys(INTEGRITY, "ok")
+    descriptors = 16 * len(members(piped))
+    assert f"nothing vouches for {descriptors} bytes" in verdict(piped).steps[0].reason
+    ours = repacked(members(package(tmp_path)), piped=True)
+    assert "header is not as it was written" in failures(ours)["zip"]
+
+
 def test_no_zip_fails_and_skips_the_rest() -> None:
     found = outcomes(b"not a zip at all")
     assert found.pop("zip") == "failed"
