@@ -81,17 +81,17 @@ class Folder:
         batch = self._store.batch(f"put-{uuid4().hex}")
         try:
             batch.put(name, data)
-            batch.sync()
             return name_all(batch, self._folder)[name]
         finally:
             batch.discard()
 
 
 def name_all(batch: Batch, folder: Path) -> dict[str, str]:
-    """Gives every file its name below `folder`; returns their locations by name.
+    """Gives every file its name below `folder`, once it is on disk; returns their locations by name.
 
     Blocks. Raises OSError, and then none of them has a name.
     """
+    batch.sync()
     folder.mkdir(parents=True, exist_ok=True)
     named: list[Path] = []
     try:

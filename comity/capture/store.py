@@ -92,7 +92,8 @@ class Batch:
     def discard(self) -> None:
         """Removes what has no name. Never raises."""
         self.over = True
-        for file in self._unsynced:
+        files, self._unsynced = self._unsynced, []
+        for file in files:
             with contextlib.suppress(OSError):
                 file.close()
         shutil.rmtree(self.work, ignore_errors=True)
