@@ -150,7 +150,7 @@ class Capture:
                     raise CaptureFault("internal", "the browser has not told its version", step="browser")
                 if exchanges is not None:
                     exchanges.add_info(self._started_at, package.info_fields(self._with.build, identity, self._task_id))
-                await self._read(page, ends_s, budget_ms)
+                await self._read(page, batch, ends_s, budget_ms)
             except BaseException:
                 await self._close(page)
                 raise
@@ -167,11 +167,11 @@ class Capture:
             if exchanges is not None:
                 exchanges.close()
 
-    async def _read(self, page: Watched, ends_s: float, budget_ms: int) -> None:
+    async def _read(self, page: Watched, batch: Batch, ends_s: float, budget_ms: int) -> None:
         """All that is wanted of the page. Raises CaptureFault."""
         try:
             async with asyncio.timeout_at(ends_s):
-                await self._take(page, ends_s)
+                await self._take(page, batch, ends_s)
                 await self._gather(page)
         except TimeoutError:
             raise await self._silence(timed_out("the page", budget_ms, step="capture")) from None
@@ -205,11 +205,17 @@ class Capture:
         said = "the browser does not answer any more" if fault.kind == "timeout" else "a part of the browser died"
         return CaptureFault("internal", f"{said}: {fault}", step=fault.step)
 
-    async def _take(self, page: Watched, ends_s: float) -> None:
+    async def _take(self, page: Watched, batch: Batch, ends_s: float) -> None:
         """Loads the page as often as asked, then reads it once; all of it before the loop time `ends_s`."""
         request = self._request
+
+        def on_load() -> None:
+            asyncio.get_running_loop().run_in_executor(None, batch.sync_backlog)
+
         for index, ratio in enumerate(request.device_pixel_ratios or [1]):
-            loaded = await load(page, request, self._with.settings, ratio=ratio, again=index > 0, ends_s=ends_s)
+            loaded = await load(
+                page, request, self._with.settings, ratio=ratio, again=index > 0, ends_s=ends_s, on_load=on_load
+            )
             self._found.loads.append(loaded)
             if loaded.settle is None:
                 self._only_wacz(page)
@@ -261,6 +267,8 @@ class Capture:
             with self._trace.step("webp", "the rest of the picture as WebP"):
                 picture = await self._webp
             await asyncio.to_thread(batch.put, file_name(self._stem, "webp"), picture)
+        with self._trace.step("write", "what the disk still had to take"):
+            await asyncio.to_thread(batch.sync)
 
     def _fill(self, batch: Batch, exchanges: Exchanges | None, recorder: Recorder, identity: Identity) -> None:
         """Writes every artifact under its temporary name. Blocks; raises OSError."""

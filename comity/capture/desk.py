@@ -49,8 +49,11 @@ class Desk:
             with contextlib.suppress(asyncio.CancelledError):
                 await hung_up
             self._running = None
-            if not self._ending:
-                self.equipment.spare.prepare()
+
+    async def make_ready(self) -> None:
+        """Begins what the next capture will want. For when the caller has its answer: it would have to wait for it."""
+        if self.open:
+            self.equipment.spare.prepare()
 
     def cancel(self) -> None:
         """Ends the capture under way, and lets none in any more: the server is ending."""

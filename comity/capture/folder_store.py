@@ -9,7 +9,7 @@ from pathlib import Path, PurePath
 from uuid import uuid4
 
 from comity.capture.errors import CaptureFault
-from comity.capture.store import Batch, Place, share_ms
+from comity.capture.store import Batch, Place, share_ms, sync_folder
 from comity.contract.capture import StoreKind
 
 TEMPORARY_PREFIX = ".part-"
@@ -87,10 +87,11 @@ class Folder:
 
 
 def name_all(batch: Batch, folder: Path) -> dict[str, str]:
-    """Gives every file its name below `folder`; returns their locations by name.
+    """Gives every file its name below `folder`, once it is on disk; returns their locations by name.
 
     Blocks. Raises OSError, and then none of them has a name.
     """
+    batch.sync()
     folder.mkdir(parents=True, exist_ok=True)
     named: list[Path] = []
     try:
@@ -99,7 +100,7 @@ def name_all(batch: Batch, folder: Path) -> dict[str, str]:
             final = folder / name
             temporary.rename(final)
             named.append(final)
-        _sync(folder)
+        sync_folder(folder)  # a rename is on disk only once its folder is
         _check(batch)
     except OSError:
         for final in named:
@@ -111,12 +112,3 @@ def name_all(batch: Batch, folder: Path) -> dict[str, str]:
 def _check(batch: Batch) -> None:
     if batch.over:
         raise OSError("the capture was over before its files had their names")
-
-
-def _sync(folder: Path) -> None:
-    """A rename is on disk only once its folder is."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

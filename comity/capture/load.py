@@ -1,6 +1,7 @@
 """Loading the page once: navigate, wait for load, let it settle, run the behaviors, let it settle again."""
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,20 +40,28 @@ class Watched:
 
 
 async def load(
-    page: Watched, request: CaptureRequest, settings: Settings, *, ratio: int, again: bool, ends_s: float
+    page: Watched,
+    request: CaptureRequest,
+    settings: Settings,
+    *,
+    ratio: int,
+    again: bool,
+    ends_s: float,
+    on_load: Callable[[], None] = lambda: None,
 ) -> Loaded:
     """Loads the page at one device pixel ratio. Raises CaptureFault. `ends_s` is the loop time when all must be done.
 
-    `again`: not the first load of this tab; it then passes an empty page, or a URL with a fragment would only scroll.
+    `again`: not the first load of this tab, which began with the ratio of that one. It then passes an empty page, or a
+    URL with a fragment would only scroll. `on_load` is called when the page has loaded, before it comes to rest.
     """
     tab = page.tab
-    await tab.within(
-        tab.main.call("Emulation.setDeviceMetricsOverride", tab.setup.metrics(ratio)),
-        budget_ms=settings.step_ms,
-        what="setting the screen",
-        step="navigate",
-    )
     if again:
+        await tab.within(
+            tab.main.call("Emulation.setDeviceMetricsOverride", tab.setup.metrics(ratio)),
+            budget_ms=settings.step_ms,
+            what="setting the screen",
+            step="navigate",
+        )
         await _navigate(page, "about:blank", settings, ends_s)
     page.recorder.give_way()
     if not await _navigate(page, request.url, settings, ends_s):
@@ -60,6 +69,7 @@ async def load(
     _check_status(page.recorder)
     whole = await _await_load(page, settings)
     page.recorder.catch_up()
+    on_load()
     wait = request.load_wait or LoadWait()
     settler = Settler(tab, page.recorder, wait)
     settle = await _settle(page, settler, wait, whole, settings)

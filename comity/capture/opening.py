@@ -110,7 +110,8 @@ async def _begin(
         equipment.sockets.watch(tab.all_told)
         recorder.on_denied_socket = equipment.sockets.note_denied
     setup = _setup(settings, request, policies, limit_bytes)
-    await tab.begin(Use(setup, network=recorder.on_network, paused=held.on_paused, trace=trace))
+    first_ratio = (request.device_pixel_ratios or [1])[0]
+    await tab.begin(Use(setup, recorder.on_network, held.on_paused, trace, device_pixel_ratio=first_ratio))
     return Watched(tab, recorder, held)
 
 

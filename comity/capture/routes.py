@@ -3,9 +3,10 @@
 import hmac
 import json
 import secrets
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from fastapi import APIRouter, Depends, Request, Response
+from starlette.background import BackgroundTask
 from starlette.exceptions import HTTPException
 from starlette.responses import PlainTextResponse
 
@@ -50,7 +51,7 @@ def capture_route(desk: Desk) -> APIRouter:
         if not desk.open:
             desk.metrics.count_refusal(429)
             return refusal(429, "Busy", "a capture is under way here; ask another server, or again later")
-        return _answer(await desk.capture(wanted, task_id, request))
+        return _answer(await desk.capture(wanted, task_id, request), then=desk.make_ready)
 
     return router
 
@@ -121,5 +122,7 @@ async def _read_body(request: Request) -> bytes:
     return b"".join(parts)
 
 
-def _answer(value: Wire) -> Response:
-    return Response(json.dumps(value.to_wire(), ensure_ascii=False).encode("utf-8"), media_type="application/json")
+def _answer(value: Wire, *, then: Callable[[], Awaitable[None]] | None = None) -> Response:
+    """`then` runs once the answer is sent, or could not be."""
+    data = json.dumps(value.to_wire(), ensure_ascii=False).encode("utf-8")
+    return Response(data, media_type="application/json", background=BackgroundTask(then) if then else None)

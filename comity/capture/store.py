@@ -7,6 +7,7 @@ import contextlib
 import os
 import shutil
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path, PurePath
 from typing import BinaryIO, Protocol
 
@@ -25,6 +26,15 @@ class StoreUnusableError(Exception):
     """The store cannot be used at all; the message names the setting to look at."""
 
 
+def sync_folder(folder: Path) -> None:
+    """The names in a folder are on disk. Blocks; raises OSError."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 class Batch:
     """Working space of one capture, and its files that are whole and wait for their names. Closed by `discard`."""
 
@@ -33,6 +43,7 @@ class Batch:
         work.mkdir(mode=0o700)
         self.work = work
         self._waiting: list[tuple[Path, str]] = []
+        self._unsynced: list[BinaryIO] = []
         self.over = False
         """Set by `discard`: whoever still gives names must stop."""
 
@@ -43,12 +54,12 @@ class Batch:
 
     @contextlib.contextmanager
     def open(self, name: str) -> Iterator[BinaryIO]:
-        """A new file to fill; synced to disk when the block ends. Raises OSError."""
+        """A new file to fill; on disk for sure once `sync` has returned. Raises OSError."""
         temporary = self.work / f"artifact-{len(self._waiting)}"
-        with temporary.open("xb") as out:
-            yield out
-            out.flush()
-            os.fsync(out.fileno())
+        out = temporary.open("xb")
+        self._unsynced.append(out)
+        yield out
+        out.flush()
         self._waiting.append((temporary, name))
 
     def put(self, name: str, data: bytes) -> None:
@@ -56,9 +67,35 @@ class Batch:
         with self.open(name) as out:
             out.write(data)
 
+    def sync(self) -> None:
+        """Every file so far is on disk. Asked for together, a disk takes several in the time of one.
+
+        Blocks; raises OSError.
+        """
+        files, self._unsynced = self._unsynced, []
+        if not files:
+            return
+        with contextlib.ExitStack() as closing, ThreadPoolExecutor(max_workers=len(files)) as pool:
+            for file in files:
+                closing.push(file)
+            for _ in pool.map(os.fsync, [file.fileno() for file in files]):
+                pass
+
+    def sync_backlog(self) -> None:
+        """Lets the disk take what it has held back so far, ours and others', while nobody waits for it.
+
+        A journal writes all of it at the next `sync`, which then takes several times as long. Blocks; never raises.
+        """
+        with contextlib.suppress(OSError):
+            sync_folder(self.work)
+
     def discard(self) -> None:
         """Removes what has no name. Never raises."""
         self.over = True
+        files, self._unsynced = self._unsynced, []
+        for file in files:
+            with contextlib.suppress(OSError):
+                file.close()
         shutil.rmtree(self.work, ignore_errors=True)
 
 

@@ -62,6 +62,8 @@ class Use:
     network: NetworkListener
     paused: PausedListener
     trace: Trace
+    device_pixel_ratio: int = 1
+    """Of its first load."""
 
 
 class Tab:
@@ -131,8 +133,13 @@ class Tab:
         if main.keeper is None:
             raise CaptureFault("internal", "the page was not opened", step="browser")
         self.setup.tell(main, "page")
+        screen = self.setup.metrics(use.device_pixel_ratio)
         try:
-            await main.keeper.call("Network.configureDurableMessages", self.setup.buffers, budget_s=OPEN_BUDGET_S)
+            # Both at once: one is the browser's to answer, the other the renderer's.
+            await asyncio.gather(
+                main.keeper.call("Network.configureDurableMessages", self.setup.buffers, budget_s=OPEN_BUDGET_S),
+                main.call("Emulation.setDeviceMetricsOverride", screen, budget_s=OPEN_BUDGET_S),
+            )
         except CdpError as error:
             raise CaptureFault("internal", f"the blank page does not answer: {error}", step="browser") from None
 

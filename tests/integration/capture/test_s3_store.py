@@ -79,6 +79,7 @@ def batch(tmp_path: Path) -> Batch:
     made = Batch(tmp_path / "work")
     made.put("t1_灯 50%?#.links.json", b"{}")
     made.put("t1.wacz", os.urandom(3 * PART_BYTES + 1000))
+    made.sync()
     return made
 
 

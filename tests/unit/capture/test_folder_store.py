@@ -53,6 +53,35 @@ async def test_discarded_files_leave_nothing(store: FolderStore) -> None:
         await store.place(DAY).give(batch)
 
 
+async def test_files_are_on_disk_once_they_are_synced(store: FolderStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[int] = []
+    monkeypatch.setattr(os, "fsync", lambda descriptor: synced.append(os.fstat(descriptor).st_size))
+    batch = store.batch("t1")
+    batch.put("t1.html", b"h")
+    batch.put("t1.png", b"pp")
+    assert synced == []
+    batch.sync()
+    assert sorted(synced) == [1, 2]
+    batch.sync()
+    assert len(synced) == 2
+    batch.discard()
+
+
+async def test_disk_that_fails_when_it_is_synced_is_told(store: FolderStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    batch = store.batch("t1")
+    batch.put("t1.html", b"h")
+    batch.put("t1.png", b"p")
+    monkeypatch.setattr(os, "fsync", fail)
+    batch.sync_backlog()
+    with pytest.raises(OSError, match="No space"):
+        batch.sync()
+    batch.discard()
+    assert files(store) == []
+
+
 async def test_giving_that_fails_half_way_names_nothing(store: FolderStore) -> None:
     batch = store.batch("t1")
     batch.put("t1.html", b"h")
@@ -77,7 +106,7 @@ async def test_disk_that_takes_nothing_is_a_fault_of_the_store_and_names_nothing
         freed.wait(30)
         gone_on.set()
 
-    monkeypatch.setattr(folder_store, "_sync", hang)
+    monkeypatch.setattr(folder_store, "sync_folder", hang)
     with pytest.raises(CaptureFault, match="took nothing") as told:
         await store.place(DAY).give(batch)
     assert told.value.kind == "artifact_sink"
