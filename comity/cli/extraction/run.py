@@ -2,6 +2,7 @@
 
 import contextlib
 import signal
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -64,13 +65,25 @@ def run(request: RunRequest, data: DataFolder) -> int:
     program = ready_program(request.file)
     if program is None:
         return MISTAKES
-    before = signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     try:
-        return _run(program, request, data)
+        with _interruptible():
+            return _run(program, request, data)
     except KeyboardInterrupt:
         return INTERRUPTED
+
+
+@contextlib.contextmanager
+def _interruptible() -> Iterator[None]:
+    """SIGTERM ends it as Ctrl-C does, and Ctrl-C also where a script's shell made us ignore it (a job with `&`)."""
+    before = {
+        signal.SIGINT: signal.signal(signal.SIGINT, signal.default_int_handler),
+        signal.SIGTERM: signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT)),
+    }
+    try:
+        yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _run(program: Program, request: RunRequest, data: DataFolder) -> int:

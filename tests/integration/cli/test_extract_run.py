@@ -390,22 +390,29 @@ def test_a_session_never_goes_to_several_hosts(run: Run, web: Web, other_web: We
     assert "2 hosts" in done.stderr
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_what_was_read_before_an_interruption_is_written(web: Web, tmp_path: Path, number: int) -> None:
+IN_BACKGROUND = ["sh", "-c", "trap '' INT; exec \"$@\"", "sh"]
+"""What a script's `&` does to a command."""
+
+
+@pytest.mark.parametrize(("number", "started_by"), [(signal.SIGINT, []), (signal.SIGTERM, IN_BACKGROUND)])
+def test_what_was_read_before_an_interruption_is_written(
+    web: Web, tmp_path: Path, number: int, started_by: list[str]
+) -> None:
     web.pages |= {"/1": thing(1), "/2": page("", wait_s=600)}
     (tmp_path / "ids.csv").write_text("id\n1\n2\n", encoding="utf-8")
     options = ["--inputs", "ids.csv", "--allow-private-hosts", "--per-host-delay-ms", "0", "--ignore-robots", "--jsonl"]
     options += ["--timeout", "600"]
-    command = [sys.executable, "-m", "comity.cli.main", "extract", "run", kept(tmp_path, f"{web.url}/{{id}}"), *options]
-    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    try:
-        deadline = time.monotonic() + 150
-        while "/2" not in web.paths and time.monotonic() < deadline:
-            time.sleep(0.02)
-        os.kill(process.pid, number)
-        written, said = process.communicate(timeout=150)
-    finally:
-        process.kill()
+    command = [*started_by, *COMMAND, kept(tmp_path, f"{web.url}/{{id}}"), *options]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, cwd=tmp_path, stdout=pipe, stderr=pipe, text=True) as process:
+        try:
+            deadline = time.monotonic() + 150
+            while "/2" not in web.paths and time.monotonic() < deadline:
+                time.sleep(0.02)
+            os.kill(process.pid, number)
+            written, said = process.communicate(timeout=150)
+        finally:
+            process.kill()
     assert process.returncode == 130, said
     found: list[Any] = [json.loads(line) for line in written.splitlines()]
     assert [one["value"]["title"] for one in found] == ["Thing 1"]

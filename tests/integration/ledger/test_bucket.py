@@ -19,6 +19,8 @@ from tests.fakes.s3 import S3Server, s3_server
 from tests.integration.ledger.desk import Desk, Json, ShiftedClock, ledger_at
 from tests.integration.ledger.stored import Put, store
 
+pytestmark = pytest.mark.one_database
+
 SITE = "http://127.0.0.2:8000"
 
 
