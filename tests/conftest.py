@@ -4,12 +4,14 @@ Two workers share the tests as tests/order.py says.
 """
 
 import os
+import signal
 import ssl
 from functools import cache
 from typing import Any
 
 import httpx
 import pytest
+from httpx._config import DEFAULT_TIMEOUT_CONFIG
 from httpx._transports import default as transports
 from hypothesis import settings
 from xdist.scheduler import LoadFileScheduling
@@ -34,6 +36,14 @@ def _context(verify: Any = True, cert: Any = None, trust_env: bool = True) -> ss
 def _default_context(trust_env: bool) -> ssl.SSLContext:
     return httpx.create_ssl_context(trust_env=trust_env)
 
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a job with `&`: what tests start would inherit it
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+PATIENCE_S = 60.0
+"""For calls of tests that name no timeout: httpx's 5 s are less than a busy machine may take to answer."""
+for _part in ("connect", "read", "write", "pool"):
+    setattr(DEFAULT_TIMEOUT_CONFIG, _part, PATIENCE_S)
 
 transports.create_ssl_context = _context  # type: ignore[attr-defined]  # what its clients call
 

@@ -48,13 +48,13 @@ class Tab:
         message = {"id": self._next_id, "method": method, "params": params, "sessionId": self._session_id}
         return _call(self._socket, message, timeout_s)
 
-    def evaluate(self, expression: str, timeout_s: float = 20) -> Any:
+    def evaluate(self, expression: str, timeout_s: float = 60) -> Any:
         answer = self.call("Runtime.evaluate", timeout_s, expression=expression, returnByValue=True, awaitPromise=True)
         if "exceptionDetails" in answer:
             raise AssertionError(f"in the page: {answer['exceptionDetails']}")
         return answer["result"].get("value")
 
-    def wait_for(self, expression: str, timeout_s: float = 30) -> Any:
+    def wait_for(self, expression: str, timeout_s: float = 90) -> Any:
         """Polls until the expression is truthy; AssertionError with the page's text at the deadline."""
         deadline = time.monotonic() + timeout_s
         while time.monotonic() < deadline:
@@ -135,7 +135,7 @@ def open_tab(url: str, width: int = 1280, height: int = 900) -> Iterator[Tab]:
         finally:
             # The browser itself may be the child of a shell script that bears its name: the whole group goes.
             os.killpg(process.pid, signal.SIGKILL)
-            process.wait(10)
+            process.wait(60)
 
 
 def _endpoint(profile: Path, process: subprocess.Popen[bytes]) -> str:
@@ -147,4 +147,4 @@ def _endpoint(profile: Path, process: subprocess.Popen[bytes]) -> str:
         if process.poll() is not None:
             raise AssertionError(f"the tests' browser ended with {process.returncode}")
         time.sleep(0.02)
-    raise AssertionError("the tests' browser did not start within 20 s")
+    raise AssertionError("the tests' browser did not start within 60 s")

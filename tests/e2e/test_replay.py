@@ -55,6 +55,6 @@ def test_a_crawl_is_replayed_by_its_id_from_the_list_of_its_pages(stack: Stack, 
             )
     finally:
         replay.send_signal(signal.SIGINT)
-        assert replay.wait(10) == 0
+        assert replay.wait(60) == 0
         if replay.stdout is not None:
             replay.stdout.close()

@@ -82,7 +82,7 @@ def s3_server(bucket: str = BUCKET) -> Iterator[S3Server]:
         yield server
     finally:
         process.kill()
-        process.wait(10)
+        process.wait(60)
         process.stdout.close()
         if process.stdin is not None:
             process.stdin.close()

@@ -169,5 +169,5 @@ def test_setting_that_cannot_be_read_ends_the_start(store: Path, setting: str, v
     server = CaptureServer(store, **{setting: value})
     with pytest.raises(AssertionError, match=f"{setting}: '{value}' has"):
         server.__enter__()
-    assert server.process.wait(5) == 2
+    assert server.process.wait(60) == 2
     server.end()

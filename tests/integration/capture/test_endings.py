@@ -1,5 +1,6 @@
 """How captures end: every fault with its right name, inside its budget, and the next capture works."""
 
+import asyncio
 import contextlib
 import json
 import os
@@ -19,7 +20,7 @@ from tests.fakes.ports import free_port
 from tests.integration.capture.conftest import QUICK
 from tests.integration.capture.server import END_S, CaptureServer, request, script, until
 from tests.site.fixture import FixtureSite
-from tests.site.wire import html
+from tests.site.wire import Request, Response, html
 
 pytestmark = pytest.mark.browser
 
@@ -119,12 +120,11 @@ def test_dialogs_hold_nothing(server: CaptureServer, site: FixtureSite, kind: st
 
 
 def test_crashed_renderer_is_internal(server: CaptureServer, site: FixtureSite, works_after: None) -> None:
-    site.set("/crash", html("<!doctype html><title>c</title>"))
+    site.set("/crash", html("<!doctype html><title>c</title><script>onload = () => fetch('/shown')</script>"))
     renderers = "--type=renderer"
 
     def kill_renderers() -> None:
-        site.wait_until(lambda log: any(entry.bare_path == "/crash" for entry in log))
-        time.sleep(0.3)  # the page is shown; minMs holds the capture open
+        site.wait_until(lambda log: any(entry.bare_path == "/shown" for entry in log))  # minMs holds the capture open
         for process in server.descendants():
             if renderers in process.cmdline():
                 process.kill()
@@ -166,14 +166,23 @@ def in_background(work: Callable[[], Any]) -> threading.Thread:
 
 
 def test_second_capture_at_once_is_busy(server: CaptureServer, site: FixtureSite, works_after: None) -> None:
+    let_go = threading.Event()
+
+    async def held(_: Request) -> Response:
+        await asyncio.to_thread(let_go.wait, END_S)
+        return html("<!doctype html><title>let go</title>")
+
+    site.set("/held", held)
     site.clear_log()
-    wait = {"minMs": 4000, "maxMs": 4000, "quietMs": 0, "networkConcurrency": 0}
     first: list[httpx.Response] = []
-    thread = in_background(lambda: first.append(server.post(request(site.url(0, "/zoo/landed"), loadWait=wait))))
-    assert site.wait_until(bool)
-    assert server.get("/status").json()["busy"] is True
-    second = server.post(request(site.url(1, "/zoo/landed")))
-    thread.join()
+    thread = in_background(lambda: first.append(server.post(request(site.url(0, "/held")))))
+    try:
+        assert site.wait_until(bool)
+        assert server.get("/status").json()["busy"] is True
+        second = server.post(request(site.url(1, "/zoo/landed")))
+    finally:
+        let_go.set()
+        thread.join()
     assert second.status_code == 429
     assert second.headers["x-amzn-errortype"] == "Busy"
     assert first[0].json()["report"]["status"] == "success"

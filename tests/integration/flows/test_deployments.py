@@ -80,13 +80,10 @@ def worker(deployed: PrefectServer, tmp_path_factory: pytest.TempPathFactory) ->
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:
+    """At once: there is nothing that it has to finish."""
     children = psutil.Process(process.pid).children(recursive=True)
-    process.terminate()
-    try:
-        process.wait(timeout=60)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
+    process.kill()
+    process.wait()
     for child in children:
         with contextlib.suppress(psutil.NoSuchProcess):
             child.kill()

@@ -22,6 +22,8 @@ from tests.integration.ledger.desk import Desk, Json, ShiftedClock, ledger_at
 from tests.integration.ledger.stored import Put, store
 from tests.integration.ledger.watching import StoppedClock, Watch, changed, content, report
 
+pytestmark = pytest.mark.one_database
+
 SITE = "http://127.0.0.2:8000"
 
 

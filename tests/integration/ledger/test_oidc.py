@@ -23,6 +23,8 @@ from tests.fakes.oidc import AUDIENCE, FakeIssuer, new_key
 from tests.fakes.prefect_api import FakePrefect
 from tests.integration.ledger.desk import ledger_at
 
+pytestmark = pytest.mark.one_database
+
 ALICE = Principal("oidc:alice", ("acme",), "submitter")
 
 

@@ -15,6 +15,8 @@ from ledger.store.models_telling import WatchChannel
 from tests.fakes.prefect_api import FakePrefect
 from tests.fakes.webhook_receiver import receiver
 
+pytestmark = pytest.mark.one_database
+
 
 def test_webhook_goes_through_the_proxy_of_its_address() -> None:
     channel = WatchChannel(id="n" + "0" * 16, kind="webhook", target="http://hooks.example.org/here", secret=b"s" * 32)

@@ -82,7 +82,7 @@ def running(**settings: str) -> Iterator[Service]:
         finally:
             process.terminate()
             try:
-                process.wait(10)
+                process.wait(60)
             finally:
                 process.kill()
                 process.communicate()

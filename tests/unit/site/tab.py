@@ -16,7 +16,7 @@ from websockets.sync.client import connect
 from websockets.sync.connection import Connection
 
 BROWSER = os.environ.get("COMITY_BROWSER") or shutil.which("chromium-headless-shell") or "chromium"
-WITHIN_S = 20.0
+WITHIN_S = 60.0
 
 # What a question to a page is answered with when the page goes elsewhere before it has answered.
 LEFT = "Inspected target navigated or closed"

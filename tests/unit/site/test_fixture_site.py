@@ -334,7 +334,7 @@ def test_process_of_its_own_says_where_it_is_and_keeps_a_log(tmp_path: Path) -> 
         answer = httpx.get(facts["seeds"][0] + "robots.txt", trust_env=False)
         httpx.get(facts["seeds"][1], trust_env=False)
         process.send_signal(signal.SIGTERM)
-        assert process.wait(10) == 0
+        assert process.wait(60) == 0
     assert "Crawl-delay: 1.5" in answer.text
     entries = read_log(log)
     assert [entry.kind for entry in entries] == ["robots", "page"]
