@@ -45,7 +45,7 @@ class Unwilling(http.server.BaseHTTPRequestHandler):
 @pytest.fixture
 def unwilling() -> Iterator[str]:
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Unwilling) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
 

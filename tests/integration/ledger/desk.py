@@ -29,6 +29,7 @@ from ledger.store.database import Store
 from ledger.store.migrate import migrate
 from ledger.tokens import load_or_make
 from tests.fakes.prefect_api import FakePrefect
+from tests.integration.ledger.prompt_server import PromptServer
 
 DEADLINE_S = 60
 LOOPBACK = egress_rules("127.0.0.0/8", "")
@@ -40,13 +41,13 @@ database_url: str | None = None
 """The database of the test under way, set by its fixture; None: SQLite in the ledger's data folder."""
 
 
-def wait_until(true: Callable[[], T], what: str, deadline_s: float = DEADLINE_S) -> T:
+def wait_until(true: Callable[[], T], what: str, deadline_s: float = DEADLINE_S, every_s: float = 0.02) -> T:
     """Poll until it holds, and return what it then is; fail with `what` when it does not."""
     ends = time.monotonic() + deadline_s
     while not (found := true()):
         if time.monotonic() > ends:
             raise AssertionError(f"not within {deadline_s} s: {what}")
-        time.sleep(0.02)
+        time.sleep(every_s)
     return found
 
 
@@ -287,11 +288,11 @@ def ledger_at(
     migrate(store)
     parts = assemble(chosen, store, load_or_make(data / "tokens"), clock, s3=s3, egress=LOOPBACK)
     config = uvicorn.Config(create_app(parts), log_config=None, access_log=False, ws="none", timeout_keep_alive=75)
-    server = uvicorn.Server(config)
+    server = PromptServer(config)
     loop = (config.get_loop_factory() or asyncio.new_event_loop)()
     thread = threading.Thread(target=lambda: loop.run_until_complete(server.serve(sockets=[bound])), daemon=True)
     thread.start()
-    wait_until(lambda: server.started, "the ledger listens")
+    wait_until(lambda: server.started, "the ledger listens", every_s=0.002)
     token = (data / "tokens" / "operator").read_text().strip()
     try:
         with httpx.Client(base_url=url, auth=TokenByCall(data / "tokens"), trust_env=False, timeout=30) as client:
