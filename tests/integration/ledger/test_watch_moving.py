@@ -70,6 +70,19 @@ def test_pages_come_with_their_times_and_stay_with_the_other_system(world: World
     assert world.desk.get(MOVING) == {"oldSystem": 3, "ours": 0, "newPagesVersion": 2, "visitsPerDay": 3}
 
 
+def test_day_has_a_visit_for_each_page_that_is_not_paused(world: World) -> None:
+    names = world.take_in(*(old(n) for n in range(3)))["pageIds"]
+    paused = world.desk.client.patch(f"/api/watch/pages/{names[0]}", json={"paused": True})
+    assert paused.status_code == 200
+    world.switch(2, toPage=names[1])
+    assert world.desk.get(MOVING) == {"oldSystem": 1, "ours": 2, "newPagesVersion": 2, "visitsPerDay": 2}
+
+
+def test_day_has_as_many_visits_as_the_deployment_says(tmp_path: Path, prefect: FakePrefect) -> None:
+    with ledger_at(tmp_path / "data", tmp_path / "store", prefect, watch_visits_per_day=12_000) as desk:
+        assert desk.get(MOVING)["visitsPerDay"] == 12_000
+
+
 def test_import_again_adds_nothing_and_the_newest_time_wins(world: World) -> None:
     early, late = world.at(-5), world.at(-2)
     first = world.take_in(old(1, updatedAt=late))
