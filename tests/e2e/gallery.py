@@ -39,8 +39,8 @@ VIEWS = (
     View(
         "top",
         0,
-        "page.fonts.status === 'loaded' && page.querySelector('#said').textContent === 'GET '"
-        " && page.images[0].complete && page.images[0].naturalWidth > 0"
+        "page.fonts.status === 'loaded' && page.querySelector('#said')?.textContent === 'GET '"
+        " && page.images[0]?.complete && page.images[0].naturalWidth > 0"
         " && [...page.querySelectorAll('iframe')].every(frame => frame.contentDocument ? "
         "frame.contentDocument.querySelector('h2') : true)",
     ),
@@ -51,6 +51,14 @@ VIEWS = (
         " && [...page.images].every(image => image.complete && image.naturalWidth > 0)",
     ),
 )
+
+
+FRAMED = ["Frame of host 0", "Frame of host 1"]
+FRAMES_SAY = (
+    "(all => all.every(Boolean) && all)"
+    "([...page.querySelectorAll('iframe')].map(one => one.contentDocument?.querySelector('h2')?.textContent))"
+)
+"""What the frames of a replayed page show, once they do: both come from the player's own host there."""
 
 
 def put_up(site: FixtureSite) -> str:

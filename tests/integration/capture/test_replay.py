@@ -46,6 +46,7 @@ def test_replayed_page_looks_like_the_live_one(server: CaptureServer, site: Fixt
     with site.gone(), replayed(archive, url) as tab:
         frame = tab.wait_for(REPLAYED_FRAME)
         shown_again = gallery.pictures(tab, REPLAYED_DOCUMENT, frame)
+        assert tab.wait_for(shown(gallery.FRAMES_SAY)) == gallery.FRAMED
     with open_tab(url, width=frame["width"], height=frame["height"]) as tab:
         live = gallery.pictures(tab, "document")
     for name, picture in live.items():
