@@ -99,7 +99,7 @@ def test_level_that_cannot_be_dispatched_ends_the_crawl_and_names_what_to_do(
     tmp_path: Path, prefect: FakePrefect
 ) -> None:
     prefect.deployments = {}
-    with ledger_at(tmp_path / "data", tmp_path / "store", prefect, reconcile=0.2, dispatch_limit_s=1) as desk:
+    with ledger_at(tmp_path / "data", tmp_path / "store", prefect, reconcile=0.2, dispatch_limit_s=5) as desk:
         crawl_id = _start(desk)
         wait_until(lambda: desk.crawl(crawl_id)["state"] == "failed", "the crawl is closed")
         assert "prefect deploy" in desk.crawl(crawl_id)["error"]
