@@ -27,7 +27,7 @@ from comity.capture.build import this_build
 from comity.capture.desk import Desk
 from comity.capture.egress.guard import EgressGuard
 from comity.capture.errors import CaptureFault
-from comity.capture.memory import give_back_large_blocks
+from comity.capture.memory import give_back_large_blocks, set_program_aside
 from comity.capture.opening import Equipment
 from comity.capture.package import software
 from comity.capture.processes import NoBrowserError, find_browser
@@ -122,6 +122,7 @@ async def serve(settings: Settings, store: Store, signing: Signing, executable: 
 
     # One that cannot start a browser could only refuse every page: the reason is told here and now.
     await browser.ready()
+    set_program_aside()
 
     def stop() -> None:
         server.should_exit = True

@@ -7,6 +7,7 @@ from fastapi import Request
 
 from comity.capture import logs
 from comity.capture.capture import Capture
+from comity.capture.memory import collect
 from comity.capture.metrics import Metrics
 from comity.capture.opening import Equipment
 from comity.contract.capture import CaptureAnswer, CaptureRequest
@@ -54,6 +55,7 @@ class Desk:
         """Begins what the next capture will want. For when the caller has its answer: it would have to wait for it."""
         if self.open:
             self.equipment.spare.prepare()
+            collect()
 
     def cancel(self) -> None:
         """Ends the capture under way, and lets none in any more: the server is ending."""
