@@ -86,7 +86,7 @@ class Bodies:
 
     async def of(self, chain: Chain, session: Session) -> Payload | None:
         """The decoded body; None: the browser no longer had it."""
-        if chain.stream is not None:
+        if chain.stream is not None and _is_in_stream(chain):
             streamed = await chain.stream.whole(chain.received_bytes)
             if streamed is not None:
                 return streamed
@@ -114,6 +114,13 @@ class Bodies:
         if large:
             return BODY_BUDGET_S
         return AFTER_SILENCE_BUDGET_S if self.browser_silent else SMALL_BODY_BUDGET_S
+
+
+def _is_in_stream(chain: Chain) -> bool:
+    """Whether its stream may hold all of the body. Of what a page takes as a `Blob` nothing is told, not even a length;
+    and where a loading was broken off, the keeper may have more of it than the page has taken.
+    """
+    return chain.received_bytes > STREAMED_FROM_BYTES or (chain.received_bytes > 0 and not chain.error)
 
 
 def _who_may_have_it(chain: Chain, session: Session) -> list[Session]:

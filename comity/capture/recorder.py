@@ -9,7 +9,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from comity.archive.warc import Payload
-from comity.capture.bodies import STREAMED_FROM_BYTES, BodyStream
+from comity.capture.bodies import RENDERER_KEEPS_BYTES, STREAMED_FROM_BYTES, BodyStream
 from comity.capture.cdp import Params, Session
 from comity.capture.egress.book import Book, Refused, Unreached
 from comity.capture.errors import CaptureFault
@@ -34,6 +34,8 @@ class Recorder:
         self._chains: dict[str, Chain] = {}
         self._orphan_exact: dict[str, list[tuple[bool, Session, Params]]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        self._openings: set[asyncio.Task[None]] = set()
+        """Streams that are being asked for. Whoever wants such a body waits for its stream."""
         self._task_bytes = 0
         self._full = False
         self._over = False
@@ -99,6 +101,10 @@ class Recorder:
             chain.over_limit = self.open_requests >= self._limits.pending_requests
             for is_request, teller, exact in self._orphan_exact.pop(request_id, []):
                 self._keep_exact(chain, is_request, teller, exact)
+            if self._limits.response_bytes > RENDERER_KEEPS_BYTES and params.get("type") == "Fetch":
+                # Taken as text it may keep the page's thread busy until all of it is there (200 MB: 4 s). A stream that
+                # is asked for meanwhile begins after that, and lacks what the renderer did not keep.
+                self._open_stream(chain, session)
         elif session is not chain.owner:
             if session not in chain.sessions:
                 chain.sessions.append(session)
@@ -183,14 +189,17 @@ class Recorder:
             chain.stream.drop()
         elif chain.stream is not None:
             chain.stream.take(params)
-        elif (
-            chain.received_bytes > STREAMED_FROM_BYTES
-            and session.keeper is not None
-            and self._records is not None
-            and not (chain.over_limit or chain.from_cache)
-        ):
-            chain.stream = BodyStream()
-            self._spawn(self._begin_stream(chain.stream, session, chain.request_id))
+        elif chain.received_bytes > STREAMED_FROM_BYTES:
+            self._open_stream(chain, session)
+
+    def _open_stream(self, chain: Chain, session: Session) -> None:
+        """Where it would be exact, and is wanted."""
+        if session.keeper is None or self._records is None or chain.over_limit or chain.from_cache:
+            return
+        chain.stream = BodyStream()
+        task = asyncio.create_task(self._begin_stream(chain.stream, session, chain.request_id))
+        self._openings.add(task)
+        task.add_done_callback(self._openings.discard)
 
     async def _begin_stream(self, stream: BodyStream, session: Session, request_id: str) -> None:
         try:
@@ -255,6 +264,7 @@ class Recorder:
         if failure is not None and chain is self.main and chain.last.response and not failure.get("canceled"):
             self.main_broke.set()
         if chain.from_cache or self._records is None:
+            chain.release()
             return
         self._spawn(self._records.record(chain, session, failure))
 
@@ -286,7 +296,7 @@ class Recorder:
     def end(self) -> None:
         """What the page still fetches is not heard of any more: the archive is being packed, or there will be none."""
         self._over = True
-        for task in self._tasks - (self._records.writing if self._records else set()):
+        for task in self._openings | (self._tasks - (self._records.writing if self._records else set())):
             task.cancel()
 
     async def drain(self, budget_s: float) -> None:

@@ -34,6 +34,25 @@ def test_body_within_the_limit_is_whole(server: CaptureServer, site: FixtureSite
     assert len(Archive.of(report).responses(large)[0].body) == 3_000_000
 
 
+def test_fetched_bodies_are_exact_where_long_ones_are_allowed(store: Path, site: FixtureSite) -> None:
+    """They are taken as streams there, from their beginning, but for a `Blob`, which none tells of."""
+    sent = bytes(range(256)) * 8_000
+    takings = ("text()", "blob()", "arrayBuffer()", "body.cancel()", "status")
+    for taking in takings:
+        site.set(f"/as-{taking}", Response(body=sent, content_type="text/plain"))
+    site.set("/in-worker", Response(body=sent, content_type="application/octet-stream"))
+    site.set("/worker.js", Response(body=b"fetch('/in-worker').then(r => r.text())", content_type="text/javascript"))
+    reads = "".join(f"fetch('/as-{taking}').then(r => r.{taking}).catch(() => 0);" for taking in takings)
+    site.set("/reads", html(f"<!doctype html><script>{reads}new Worker('/worker.js')</script>"))
+    limits = {"CAPTURE_MAX_RESPONSE_BYTES": "100000000", "CAPTURE_MAX_TASK_BYTES": "300000000"}
+    with CaptureServer(store, **QUICK, **limits) as roomy:
+        report = roomy.capture(site.url(0, "/reads"))
+    archive = Archive.of(report)
+    whole = [*(f"/as-{taking}" for taking in takings if taking != "body.cancel()"), "/in-worker"]
+    assert {path: archive.responses(path)[0].body == sent for path in whole} == dict.fromkeys(whole, True)
+    assert sent.startswith(archive.responses("/as-body.cancel()")[0].body)
+
+
 def test_endless_download_of_a_page_is_cut_at_the_task_limit(store: Path, site: FixtureSite) -> None:
     limits = {"CAPTURE_MAX_TASK_BYTES": "20000000", "CAPTURE_MAX_RESPONSE_BYTES": "5000000"}
     site.set("/greedy", html("<!doctype html><script>fetch('/large?bytes=90000000000').then(r => r.blob())</script>"))

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from comity.capture.bodies import BodyStream
+from comity.capture.bodies import STREAMED_FROM_BYTES, Bodies, BodyStream
 from comity.capture.cdp import CallRefusedError
+from comity.capture.exchange import Chain, hop_of
 from comity.capture.large_body import IN_MEMORY_BYTES, LargeBody
 
 
@@ -81,3 +82,36 @@ def test_large_body_is_read_again_and_again(size: int) -> None:
         body.write(data[5:])
         assert len(body) == size
         assert b"".join(body.pieces()) == b"".join(body.pieces()) == data
+
+
+class Keeper:
+    """Has the whole body of everything."""
+
+    keeper = None
+
+    async def call(self, *_: object, **__: object) -> dict[str, Any]:
+        return {"body": "whole, of the keeper"}
+
+
+@pytest.mark.parametrize(
+    ("told", "received_bytes", "error", "body"),
+    [
+        (b"all of it", 9, "", b"all of it"),
+        (b"", 0, "", b"whole, of the keeper"),  # taken as a `Blob`: nothing was told of it
+        (b"all of it", 9, "net::ERR_ABORTED", b"whole, of the keeper"),  # the page has not taken all that came
+    ],
+)
+async def test_stream_is_the_body_only_where_it_may_hold_all_of_it(
+    told: bytes, received_bytes: int, error: str, body: bytes
+) -> None:
+    assert received_bytes < STREAMED_FROM_BYTES
+    keeper, teller = Keeper(), Teller()
+    chain = Chain("r1", owner=keeper, sessions=[keeper])  # type: ignore[arg-type,list-item]
+    chain.hops.append(hop_of({"request": {"url": "http://a.example/", "method": "GET"}, "wallTime": 0}))
+    chain.received_bytes, chain.error = received_bytes, error
+    chain.stream = BodyStream()
+    teller.answer.set_result({"bufferedData": encoded(told)})
+    await chain.stream.begin(teller, "r1")  # type: ignore[arg-type]
+    found = await Bodies().of(chain, keeper)  # type: ignore[arg-type]
+    assert (b"".join(found.pieces()) if isinstance(found, LargeBody) else found) == body
+    chain.release()
