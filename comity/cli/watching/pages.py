@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from comity.cli.errors import BadInput
+from comity.cli.errors import BadInput, CliError
 from comity.cli.options import DataOption, JsonOption
 from comity.cli.watching.access import AT_ONCE, fields_named, keeper, list_of, page_of
 from comity.cli.watching.watched import ExtractorOption, FieldOption, SelectorOption, WholeOption, watched_part
@@ -112,6 +112,8 @@ def pages(
 
 def show(page: PageArgument, data: DataOption = None, as_json: JsonOption = False) -> None:
     """Show a page: what is known of it, when it is visited next and why, and its last visits and changes."""
+    from comity.contract.watch import OLD_SYSTEM
+
     with keeper(data) as ledger:
         ident = page_of(ledger, page)
         found = ledger.watched_page(ident)
@@ -126,7 +128,9 @@ def show(page: PageArgument, data: DataOption = None, as_json: JsonOption = Fals
         print(json.dumps(whole, indent=2, ensure_ascii=False))
         return
     print(f"{found.page_id}  {found.url}\n{found.title or '(no title yet)'}: {_state(found)}")
-    if found.next is not None:
+    if found.version == OLD_SYSTEM:
+        print(f"the other system visits it; {_ours(found.page_id)} lets us")
+    elif found.next is not None:
         print(f"next visit {_when(found.next.due_at)}, because {found.next.because}")
     if found.whole_instead:
         print("no main content was found at first: the whole page is watched")
@@ -194,8 +198,13 @@ def remove(page: PageArgument, data: DataOption = None) -> None:
 
 def now(page: PageArgument, data: DataOption = None) -> None:
     """Visit a page as soon as its host may be visited."""
+    from comity.contract.watch import OLD_SYSTEM
+
     with keeper(data) as ledger:
-        answer = ledger.visit_now(page_of(ledger, page))
+        ident = page_of(ledger, page)
+        if ledger.watched_page(ident).version == OLD_SYSTEM:
+            raise CliError(f"{ident}: the other system visits it; {_ours(ident)} lets us")
+        answer = ledger.visit_now(ident)
     print(
         f"{answer.page_id} is being visited just now" if answer.in_progress else f"{answer.page_id} is next of its host"
     )
@@ -259,6 +268,11 @@ def every_page(ledger: "KeeperClient", label: str | None) -> "list[WatchPage]":
         after = answer.next
         if after is None:
             return found
+
+
+def _ours(page_id: str) -> str:
+    """The command that lets us visit one page of the other system's."""
+    return f"`comity watch migrate switch --from-page {page_id} --to-page {page_id}`"
 
 
 def _when(at: object) -> str:
