@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 import typer
 
 from comity.cli.options import AllowPrivateOption, DataOption
-from comity.cli.watching import files, lists, migrate, pages, preview, telling
+from comity.cli.watching import change, files, lists, migrate, pages, preview, telling
 from comity.cli.watching.working import (
     CaFileOption,
     ConcurrencyOption,
@@ -53,6 +53,7 @@ def run(  # noqa: PLR0917 - typer reads options from parameters
 
 watch_app.command("preview")(preview.preview)
 watch_app.command("add")(pages.add)
+watch_app.command("set")(change.change)
 watch_app.command("import")(files.import_file)
 watch_app.command("export")(files.export_file)
 watch_app.command("pages")(pages.pages)

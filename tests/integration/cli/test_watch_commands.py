@@ -1,6 +1,7 @@
 """`comity watch add|import|export|pages|show|diff|now|pause|resume|rm` and lists, against a real ledger."""
 
 import json
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -32,11 +33,69 @@ def test_pages_are_added_with_their_settings_and_join_lists(shell: Shell) -> Non
     assert settings["watched"] == {"kind": "selector", "selector": "#latest"}
     assert settings["fixedIntervalMs"] == 6 * 3_600_000
     assert (settings["ignore"], settings["orderCounts"], settings["maskDigits"]) == (["^Ad:"], False, True)
-    again = shell.json("add", NEWS, "--list", "Other", "--min", "30m", "--max", "2d")
-    assert (again["pageIds"], again["added"]) == (["w1"], 0)
+    again = shell.json("add", NEWS, "--list", "Other")
+    assert (again["pageIds"], again["added"], again["known"]) == (["w1"], 0, ["w1"])
     lists = {one["name"]: one for one in shell.json("lists")}
     assert {name: one["pages"] for name, one in lists.items()} == {"Mine": 2, "Other": 1}
     assert set(shell.page("w1")["lists"]) == {one["listId"] for one in lists.values()}
+
+
+def test_options_of_a_page_that_is_watched_already_are_not_dropped_in_silence(shell: Shell) -> None:
+    shell.says("add", NEWS, "--selector", "#latest")
+    out, said = shell.in_part("add", NEWS, TEA, "--every", "1h", "--ignore", "^Ad: .*", "--label", "x")
+    assert out == f"w1  {NEWS}\nw2  {TEA}\n1 added, 1 were watched already\n"
+    command = "comity watch set w1 --every 1h --ignore '^Ad: .*'"
+    assert said == f"w1: already watched; its settings were not changed: {command}\n"
+    assert shell.page("w1")["settings"].get("fixedIntervalMs") is None
+    assert shell.page("w1")["labels"] == ["x"]
+    shell.says(*shlex.split(command)[2:])
+    assert shell.says("add", NEWS, "--every", "1h").endswith("0 added, 1 were watched already\n")
+    assert "--title 'My news'" in shell.in_part("add", NEWS, "--title", "My news")[1]
+
+
+def test_settings_of_watched_pages_are_changed_and_what_is_not_given_stays(shell: Shell) -> None:
+    shell.says("add", NEWS, TEA, "--selector", "#latest", "--ignore", "^Ad:", "--label", "x")
+    told = shell.says("set", NEWS, "w2", "w1", "--every", "6h", "--any-order").splitlines()
+    assert told[:3] == [f"w1  {NEWS}", "  --every: none -> 6h", "  --any-order: no -> yes"]
+    assert told[3].startswith("  from the next visit on, ")
+    assert told[4] == f"w2  {TEA}"
+    for ident in ("w1", "w2"):
+        settings = shell.page(ident)["settings"]
+        assert settings["watched"] == {"kind": "selector", "selector": "#latest"}
+        assert (settings["fixedIntervalMs"], settings["ignore"], settings["orderCounts"]) == (
+            6 * 3_600_000,
+            ["^Ad:"],
+            False,
+        )
+    after = shell.says("set", "w1", "--max", "2d", "--main", "--ignore", "", "--label", "", "--title", "News")
+    assert "  watched: selector #latest -> main content" in after
+    assert "  --every: 6h -> none" in after
+    assert "  --max: none -> 2d" in after
+    assert "  --label: x -> none" in after
+    assert "  --title: none -> News" in after
+    page = shell.page("w1")
+    assert (page["labels"], page["title"], page["settings"]["maxIntervalMs"]) == ([], "News", 2 * 86_400_000)
+    assert (page["settings"]["ignore"], page["settings"]["orderCounts"]) == ([], False)
+    assert "nothing changed" in shell.says("set", "w1", "--any-order")
+    assert shell.json("set", "w1", "--no-any-order", "--max", "none")[0]["settings"]["orderCounts"] is True
+
+
+def test_changes_that_cannot_be_meant_are_refused_and_change_nothing(shell: Shell) -> None:
+    shell.says("add", NEWS, TEA)
+    before = shell.json("pages")
+    for arguments, words in (
+        (("w1",), "give at least one of --title, --label, --every"),
+        (("w1", "w99", "--every", "1h"), "w99"),
+        (("w1", "--every", "soon"), "--every: 'soon' is no time"),
+        (("w1", "--every", "1h", "--min", "1h"), "fixedInterval"),
+        (("w1", "--main", "--selector", "p"), "give one of them"),
+        (("w1", "--field", "price"), "--field: goes with --extractor"),
+        (("w1", "--selector", ":::"), "selector"),
+        (("w1", "--ignore", "("), "ignore"),
+        (("https://c.example/", "--every", "1h"), "nobody watches"),
+    ):
+        assert words in shell.refuses("set", *arguments), arguments
+    assert shell.json("pages") == before
 
 
 def test_fields_of_an_extractor_are_watched_by_its_newest_version_or_a_named_one(shell: Shell) -> None:
