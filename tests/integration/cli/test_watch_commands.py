@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from comity.cli.errors import CliError
 from tests.integration.cli.watch_desk import Shell, shell_at
 from tests.integration.ledger.watching import OFFERS, changed, content
 
@@ -257,3 +258,36 @@ def test_lists_of_the_same_name_are_told_apart_by_their_ids(shell: Shell) -> Non
     refusal = shell.refuses("list", "Twins")
     assert all(one in refusal for one in made)
     assert json.loads(shell.says("list", made[0], "--json"))["pages"] == []
+
+
+def test_page_that_our_address_policy_refuses_is_not_said_to_be_unwanted_by_its_site(shell: Shell) -> None:
+    shell.says("add", NEWS, TEA)
+    shell.wait(60)
+    reason = "robots-unreachable: a.example is 10.0.0.1: not of the public web; COMITY_ALLOW_PRIVATE=10.0.0.1:443 would"
+    for job in shell.claim(2):
+        more = {"reason": reason} if job["url"] == NEWS else {}
+        shell.done(job, "skipped", visited=False, **more)
+    shown = shell.says("show", NEWS)
+    assert "because the workers' address policy keeps them away" in shown
+    assert "--allow-private HOST:PORT" in shown
+    assert "does not want" not in shown
+    assert "the site does not want it visited now" in shell.says("show", TEA)
+
+
+def test_worker_with_a_token_of_the_wrong_kind_says_which_is_needed(
+    shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("COMITY_ALLOW_PRIVATE", "COMITY_DENY"):
+        monkeypatch.setenv(name, "")  # the command sets them in this process
+    for command in (("run",), ("migrate", "rehearse", "--minutes", "1")):
+        for token, words in ((shell.desk.token, "a token of role `flows` is needed"), ("nobody", "401")):
+            file = tmp_path / "token"
+            file.write_text(token)
+            result = shell.run(*command, "--ledger-url", shell.desk.url, "--token-file", str(file))
+            assert isinstance(result.exception, CliError), (command, result.output)
+            said = str(result.exception)
+            assert words in said
+            assert f"--token-file {file}" in said
+            assert "check the id" not in said
+        if command == ("run",):
+            assert "of the public web alone (--allow-private HOST:PORT opens more)" in result.stderr
