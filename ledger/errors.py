@@ -6,6 +6,7 @@ LedgerRefusal            every refusal; its text is for the caller and says the 
 ├── Unauthenticated      no token, or none that lets anybody in
 ├── IssuerAway           a token of the issuer's that cannot be checked now
 ├── Unknown              an id that this caller has no row for
+│   └── NoFeedHere       an address that leads to no feed
 ├── NoSuchPath           no such call, or none that this caller may make
 ├── NoSuchMethod         the path is there, the method is not
 ├── WrongState           the thing exists, but not in a state that allows this
@@ -100,6 +101,14 @@ class Unknown(LedgerRefusal):
 
     def __init__(self, what: str, ident: str) -> None:
         super().__init__(f"no {what} {ident[:100]!r}")
+
+
+class NoFeedHere(Unknown):
+    """Alike for an address that never led to a feed and for one that was taken back: addresses are secrets."""
+
+    def __init__(self) -> None:
+        super().__init__("feed", "")
+        self.args = ("no feed has this address: it never was one, or was taken back; ask whoever gave it to you",)
 
 
 class NoSuchPath(LedgerRefusal):

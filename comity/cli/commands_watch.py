@@ -1,12 +1,12 @@
 """`comity watch`: the worker without Prefect, and the commands of those who keep pages."""
 
 import sys
-from urllib.parse import urlsplit
 
 import typer
 
+from comity.cli.data_folder import data_folder
 from comity.cli.options import AllowPrivateOption, DataOption
-from comity.cli.watching import files, lists, migrate, pages, preview, telling
+from comity.cli.watching import change, files, lists, migrate, pages, preview, telling
 from comity.cli.watching.working import (
     CaFileOption,
     ConcurrencyOption,
@@ -31,28 +31,29 @@ def run(  # noqa: PLR0917 - typer reads options from parameters
 ) -> None:
     """Visit watched pages as they come due, until Ctrl-C or SIGTERM: then everything is given back within 5 s.
 
-    Start as many as are wanted, on any machine: a host is visited by one of them at a time.
+    Start as many as are wanted, on any machine: a host is visited by one of them at a time. Beside a running stack it
+    visits what that stack may, --allow-private of `comity up` included.
     """
     import os
 
-    from comity.cli.allowance import allowance, own_endpoints
+    from comity.cli.stack.remote import require_stack
+    from comity.cli.watching.way_out import way_out
     from comity.polite.rules.addresses import ALLOW_SETTING, DENY_SETTING
-    from comity.polite.rules.literals import literal_address
     from flows.watch_run import end_of
 
     client = client_of(ledger_url, token_file, ca_file, data)
-    os.environ[ALLOW_SETTING] = allowance(allow_private).text
-    parts = urlsplit(client.url)
-    port = parts.port or (443 if parts.scheme == "https" else 80)
-    if literal_address(parts.hostname or "") is not None:  # the list takes no names
-        os.environ[DENY_SETTING] = own_endpoints([(parts.hostname or "", port)])
+    stack = require_stack(data_folder(data)) if ledger_url is None else None
+    out = way_out(allow_private, client.url, stack)
+    os.environ[ALLOW_SETTING], os.environ[DENY_SETTING] = out.allow, out.deny
     plan = planned(concurrency)
-    print(f"worker {plan.name} watches pages, {plan.worker.concurrency} at once", file=sys.stderr, flush=True)
-    print(end_of(work(client, plan, goes_on=lambda _: True)))
+    told = f"worker {plan.name} watches pages {out.told()}, {plan.worker.concurrency} at once"
+    print(told, file=sys.stderr, flush=True)
+    print(end_of(work(client, plan, goes_on=lambda _: True, token_file=token_file)))
 
 
 watch_app.command("preview")(preview.preview)
 watch_app.command("add")(pages.add)
+watch_app.command("set")(change.change)
 watch_app.command("import")(files.import_file)
 watch_app.command("export")(files.export_file)
 watch_app.command("pages")(pages.pages)

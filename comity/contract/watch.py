@@ -132,10 +132,14 @@ class AddPages(Request):
 
 
 class PagesAdded(Answer):
-    """In the order of the request, a page that came twice named twice; `added` of them are new."""
+    """In the order of the request, a page that came twice named twice; `added` of them are new.
+
+    `known` are those that were watched before, whose settings stay as they were.
+    """
 
     page_ids: list[str]
     added: int
+    known: list[str] = []
 
 
 class ChangePage(Request):

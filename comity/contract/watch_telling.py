@@ -1,10 +1,11 @@
 """Wire models of telling: who is told what was found on watched pages, how, and where feeds of it are."""
 
+import re
 from datetime import time
 from typing import Annotated, Literal, Self
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import AfterValidator, Field, StrictBool, StrictInt, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, StrictBool, StrictInt, model_validator
 
 from comity.contract.watch import EventKind, ListId, PageId
 from comity.contract.wire import Answer, Instant, Request
@@ -17,7 +18,16 @@ ChannelKind = Literal["webhook", "apprise"]
 """`webhook`: a signed POST (Standard Webhooks 1.0.0). `apprise`: a message by a service whose URL Apprise knows."""
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 Target = Annotated[str, Field(min_length=1, max_length=MAX_TARGET_CHARACTERS)]
-WallTime = Annotated[str, Field(pattern=r"^([01][0-9]|2[0-3]):[0-5][0-9]$")]
+_WALL_TIME = r"^([01][0-9]|2[0-3]):[0-5][0-9]$"
+
+
+def _hours_and_minutes(value: object) -> object:
+    if isinstance(value, str) and re.fullmatch(_WALL_TIME, value) is None:
+        raise ValueError(f"{value[:40]!r} is no time of day; write it as HH:MM, from 00:00 to 23:59")
+    return value
+
+
+WallTime = Annotated[str, BeforeValidator(_hours_and_minutes), Field(pattern=_WALL_TIME)]
 
 
 def _known_zone(name: str) -> str:

@@ -14,6 +14,7 @@ STATUS: dict[type[errors.LedgerRefusal], int] = {
     errors.ExtractorWrong: 400,
     errors.Unauthenticated: 401,
     errors.Unknown: 404,
+    errors.NoFeedHere: 404,
     errors.NoSuchPath: 404,
     errors.NoSuchMethod: 405,
     errors.WrongState: 409,

@@ -16,7 +16,7 @@ from comity.watch.feeds.rss import CONTENT_TYPE as RSS
 from comity.watch.rules.rendering import as_html, as_text
 from ledger import log
 from ledger.clock import Clock
-from ledger.errors import BadInput, StoreBusy, Unknown
+from ledger.errors import BadInput, NoFeedHere, StoreBusy, Unknown
 from ledger.ids import new_id
 from ledger.principal import Principal
 from ledger.rules.watch_diffs import unpacked
@@ -92,22 +92,22 @@ class FeedService:
         log.event("watch_feed_removed", feed=ident, by=by.subject)
 
     def read(self, name: str, *, base_url: str) -> FeedAnswer:
-        """The feed of that address. Raises Unknown, alike for what never was and what was removed."""
+        """The feed of that address. Raises NoFeedHere."""
         secret, _, form = name.rpartition(".")
         if form not in FORMS:
-            raise Unknown("feed", "of this address")
+            raise NoFeedHere
         with self._store.reading() as tx:
             row = watch_feeds.by_digest(tx, _digest(secret))
             if row is None:
-                raise Unknown("feed", "of this address")
-            title, description = _title(tx, row)
+                raise NoFeedHere
+            title, description, home_url = _about(tx, row)
             events = watch_feeds.newest(tx, row, ENTRIES)
         self._note_read(row)
         updated_at = events[0].at if events else row.created_at
         feed = Feed(
             id=_urn(row.id),
             title=title,
-            home_url=base_url,
+            home_url=home_url,
             feed_url=f"{base_url.rstrip('/')}{PATH}/{name}",
             updated_at=updated_at,
             entries=tuple(_entry(row.id, event) for event in events),
@@ -143,12 +143,13 @@ def _page(tx: Tx, order: NewFeed, by: Principal) -> int | None:
     return number
 
 
-def _title(tx: Tx, row: WatchFeed) -> tuple[str, str]:
+def _about(tx: Tx, row: WatchFeed) -> tuple[str, str, str]:
+    """Title, description, and the page that it is about. A list has no page of its own on the web: empty."""
     if row.list_id is not None:
         found = watch_lists.get(tx, row.list_id, None)
-        return ("", "") if found is None else (found.name, found.description)
+        return ("", "", "") if found is None else (found.name, found.description, "")
     page = None if row.page_id is None else watch_pages.get(tx, row.page_id, None)
-    return ("", "") if page is None else (page.title or page.url, page.url)
+    return ("", "", "") if page is None else (page.title or page.url, page.url, page.url)
 
 
 def _entry(feed: str, event: WatchEvent) -> Entry:

@@ -58,7 +58,11 @@ class WatchPageService:
             watch_pages.label(tx, labels)
             members = [(ident, numbers[one.digest]) for one in wanted for ident in one.page.lists]
             watch_lists.enter(tx, members)
-        return PagesAdded(page_ids=[page_id(numbers[one.digest]) for one in wanted], added=len(new))
+        return PagesAdded(
+            page_ids=[page_id(numbers[one.digest]) for one in wanted],
+            added=len(new),
+            known=[page_id(number) for number in dict.fromkeys(known.values())],
+        )
 
     def several(
         self, organizations: Organizations, *, after: str | None, limit: int, label: str | None, url: str | None

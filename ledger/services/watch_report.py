@@ -2,13 +2,13 @@
 
 import json
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from comity.contract.watch import Outcome
 from comity.contract.watch_queue import Changed, Content, Failed, FirstContent, JobDone, Rehearsed, Skipped, Unchanged
-from ledger.rules import watch_due, watch_outcome
+from ledger.rules import watch_due, watch_outcome, watch_skip
 from ledger.rules.watch_due import Due, DueFacts, Prices
 from ledger.rules.watch_outcome import Known, Meaning
 from ledger.rules.watch_pages import settings_of
@@ -61,8 +61,7 @@ class PageReport:
     def apply(self, *, now: datetime, terms: WatchTerms, spread: float, prices: Prices) -> Applied:
         """What follows from it."""
         if isinstance(self.report, Rehearsed):
-            facts = self._due_facts("unchanged", 0, now=now, terms=terms, spread=spread, prices=prices)
-            due = watch_due.next_due(facts)
+            due = self._next_due("unchanged", 0, now=now, terms=terms, spread=spread, prices=prices)
             return Applied(self.job.token, self.page.id, "rehearsed", due.at if self.in_queue else None)
         settings = settings_of(self.page.settings, terms.canaries)
         content = self._content()
@@ -77,9 +76,7 @@ class PageReport:
             None if content is None else content.sha256,
             tell_after_failures=settings.tell_after_failures,
         )
-        due = watch_due.next_due(
-            self._due_facts(meaning.outcome, meaning.failures, now=now, terms=terms, spread=spread, prices=prices)
-        )
+        due = self._next_due(meaning.outcome, meaning.failures, now=now, terms=terms, spread=spread, prices=prices)
         before_at = None if self.state is None else self.state.last_success_at
         changed = meaning.event == "changed"
         return Applied(
@@ -103,11 +100,11 @@ class PageReport:
     def _problem(self) -> str | None:
         return self.report.reason if isinstance(self.report, Failed | Skipped) else None
 
-    def _due_facts(
+    def _next_due(
         self, outcome: Outcome, failures: int, *, now: datetime, terms: WatchTerms, spread: float, prices: Prices
-    ) -> DueFacts:
+    ) -> Due:
         state, report = self.state, self.report
-        return DueFacts(
+        facts = DueFacts(
             now=now,
             settings=settings_of(self.page.settings, terms.canaries),
             bounds=terms.bounds,
@@ -120,6 +117,9 @@ class PageReport:
             spread=spread,
             prices=prices,
         )
+        due = watch_due.next_due(facts)
+        because = watch_skip.because_of_us(report.reason) if isinstance(report, Skipped) else None
+        return due if because is None else replace(due, because=because)
 
     def _next_state(self, meaning: Meaning, due: Due, now: datetime) -> dict[str, Any]:
         report, outcome = self.report, meaning.outcome

@@ -1,5 +1,6 @@
 """How commands of watching reach the ledger, and what a refusal of it says."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -12,6 +13,15 @@ if TYPE_CHECKING:
     from blocks.clients.watch_people import KeeperClient
 
 AT_ONCE = 1000
+SHOWN_BY = {
+    "page": "comity watch pages",
+    "list": "comity watch lists",
+    "feed": "comity watch feeds list",
+    "channel": "comity watch channels list",
+    "event": "comity watch show PAGE",
+}
+"""What shows the things of a kind, for who named one that is not there."""
+_MISSING = re.compile(r"no (page|list|feed|channel|event) '.*'")
 MAX_NAME_CHARACTERS = 200
 """Of a list."""
 
@@ -31,10 +41,20 @@ def keeper(data: DataOption) -> "Iterator[KeeperClient]":
     except ServiceRefused as refusal:
         named = "; ".join(f"{one.field}: {one.message}" for one in refusal.fields)
         if refusal.status in (400, 404, 413):
-            raise BadInput(named or refusal.message) from None
+            raise BadInput(named or _with_next_step(refusal.message)) from None
         if refusal.status == 409:
             raise CliError(named or refusal.message) from None
         raise
+
+
+def _with_next_step(message: str) -> str:
+    missing = _MISSING.fullmatch(message)
+    return message if missing is None else f"{message}: `{SHOWN_BY[missing[1]]}` shows what there is"
+
+
+def list_names(ledger: "KeeperClient") -> dict[str, str]:
+    """Names of lists by their ids."""
+    return {one.list_id: one.name for one in ledger.watch_lists().lists}
 
 
 @contextmanager

@@ -9,7 +9,8 @@ from comity.cli.errors import BadInput
 from comity.cli.options import DataOption
 from comity.cli.reading import head_of
 from comity.cli.watching.access import AT_ONCE, MAX_NAME_CHARACTERS, keeper, list_of
-from comity.cli.watching.pages import LabelOption, ListOption, every_page
+from comity.cli.watching.chosen import LabelOption
+from comity.cli.watching.pages import ListOption, every_page
 from comity.cli.watching.parts import Line, Problem, say, sent, wrong
 
 if TYPE_CHECKING:

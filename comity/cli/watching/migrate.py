@@ -28,36 +28,46 @@ OfListOption = Annotated[
     str | None, typer.Option("--list", metavar="LIST", help="Only pages of this list.", show_default=False)
 ]
 PercentOption = Annotated[
-    float, typer.Option(min=0.0001, max=100, help="This part of the pages, the same ones every time.")
+    float | None,
+    typer.Option(min=0.0001, max=100, help="This part of the pages, the same ones every time.", show_default=False),
 ]
+AllOption = Annotated[bool, typer.Option("--all", help="Every page.")]
 migrate_app.command("import")(migrate_import)
 migrate_app.command("rehearse")(migrate_rehearse)
 
 
 @migrate_app.command("switch")
 def migrate_switch(  # noqa: PLR0917 - typer reads options from parameters
-    percent: PercentOption = 100,
+    every_page: AllOption = False,
+    percent: PercentOption = None,
     from_page: FromOption = None,
     to_page: ToOption = None,
     of_list: OfListOption = None,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Visit pages ourselves from now on: a range, a list, a part, or all. The other system must leave them alone."""
-    _switch(2, _chosen(percent, from_page, to_page), of_list, data, as_json=as_json)
+    """Visit pages ourselves from now on: a range, a list, a part, or all. The other system must leave them alone.
+
+    Which ones is to be said: --all, --percent, --list, --from-page or --to-page.
+    """
+    _switch(2, _chosen(percent, from_page, to_page, of_list, every_page=every_page), of_list, data, as_json=as_json)
 
 
 @migrate_app.command("back")
 def migrate_back(  # noqa: PLR0917 - as above
-    percent: PercentOption = 100,
+    every_page: AllOption = False,
+    percent: PercentOption = None,
     from_page: FromOption = None,
     to_page: ToOption = None,
     of_list: OfListOption = None,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Leave pages to the other system again. Times of updates stay; diffs are those that were found."""
-    _switch(1, _chosen(percent, from_page, to_page), of_list, data, as_json=as_json)
+    """Leave pages to the other system again. Times of updates stay; diffs are those that were found.
+
+    Which ones is to be said: --all, --percent, --list, --from-page or --to-page.
+    """
+    _switch(1, _chosen(percent, from_page, to_page, of_list, every_page=every_page), of_list, data, as_json=as_json)
 
 
 @migrate_app.command("status")
@@ -110,8 +120,18 @@ def migrate_updates(
     print(json.dumps({"next": answer.next}))
 
 
-def _chosen(percent: float, from_page: str | None, to_page: str | None) -> dict[str, Any]:
-    return {"percent": percent, "fromPage": from_page, "toPage": to_page}
+def _chosen(
+    percent: float | None, from_page: str | None, to_page: str | None, of_list: str | None, *, every_page: bool
+) -> dict[str, Any]:
+    """Raises BadInput where nothing says which pages: all of them must not be what happens by leaving words out."""
+    narrowed = any(one is not None for one in (percent, from_page, to_page, of_list))
+    if every_page and narrowed:
+        raise BadInput("--all: is every page; leave out --percent, --list, --from-page and --to-page, or --all")
+    if not every_page and not narrowed:
+        raise BadInput(
+            "which pages: give --all, or some of --percent PART, --list LIST, --from-page PAGE and --to-page PAGE"
+        )
+    return {"percent": 100 if percent is None else percent, "fromPage": from_page, "toPage": to_page}
 
 
 def _switch(

@@ -51,7 +51,7 @@ def migrate_rehearse(  # noqa: PLR0917 - typer reads options from parameters
     plan = planned(concurrency, dry_run=True, rehearsal_ms=page_ms)
     limit = _Limit(minutes * 60)
     with limit:
-        tally = work(client, plan, goes_on=limit.goes_on).tally
+        tally = work(client, plan, goes_on=limit.goes_on, token_file=token_file).tally
     seen = Rehearsed(tally.outcomes["rehearsed"], limit.elapsed_s, tally.busy_s, plan.worker.concurrency)
     try:
         found = sizing(seen, visits_per_day)

@@ -1,25 +1,35 @@
 """`comity watch add|pages|show|diff|pause|resume|rm|now`."""
 
 import json
+import shlex
+import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from comity.cli.errors import BadInput
+from comity.cli.errors import BadInput, CliError
 from comity.cli.options import DataOption, JsonOption
-from comity.cli.watching.access import AT_ONCE, fields_named, keeper, list_of, page_of
-from comity.cli.watching.watched import ExtractorOption, FieldOption, SelectorOption, WholeOption, watched_part
+from comity.cli.watching.access import AT_ONCE, keeper, list_of, page_of
+from comity.cli.watching.chosen import (
+    AnyOrderOption,
+    Chosen,
+    EveryOption,
+    IgnoreOption,
+    LabelOption,
+    MaskDigitsOption,
+    MaxOption,
+    MinOption,
+)
+from comity.cli.watching.watched import ExtractorOption, FieldOption, SelectorOption, WholeOption
 
 if TYPE_CHECKING:
     from blocks.clients.watch_people import KeeperClient
-    from comity.contract.watch import Watched, WatchPage, WatchSettings
+    from comity.contract.watch import Watched, WatchPage
 
-UNITS_MS = {"m": 60_000, "h": 3_600_000, "d": 86_400_000}
 PageArgument = Annotated[str, typer.Argument(metavar="PAGE", help="Its id or its URL.", show_default=False)]
 ListOption = Annotated[
     list[str] | None, typer.Option("--list", metavar="NAME", help="Into this list, made where it is new; repeatable.")
 ]
-LabelOption = Annotated[list[str] | None, typer.Option("--label", help="For your own order; repeatable.")]
 
 
 def add(  # noqa: PLR0917 - typer reads options from parameters
@@ -27,45 +37,31 @@ def add(  # noqa: PLR0917 - typer reads options from parameters
     title: Annotated[str, typer.Option(help="A name of your own; else the page's.", show_default=False)] = "",
     in_list: ListOption = None,
     label: LabelOption = None,
-    every: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Visit it always after this: 30m, 6h, 2d.", show_default=False)
-    ] = None,
-    least: Annotated[
-        str | None, typer.Option("--min", metavar="TIME", help="Never sooner than this.", show_default=False)
-    ] = None,
-    most: Annotated[
-        str | None, typer.Option("--max", metavar="TIME", help="Never later than this.", show_default=False)
-    ] = None,
+    every: EveryOption = None,
+    least: MinOption = None,
+    most: MaxOption = None,
     whole: WholeOption = False,
     selector: SelectorOption = None,
     extractor: ExtractorOption = None,
     field: FieldOption = None,
-    ignore: Annotated[
-        list[str] | None, typer.Option(metavar="RE2", help="Lines that match do not count; repeatable.")
-    ] = None,
-    any_order: Annotated[bool, typer.Option("--any-order", help="Lines that only change places do not count.")] = False,
-    mask_digits: Annotated[bool, typer.Option("--mask-digits", help="Numbers do not count.")] = False,
+    ignore: IgnoreOption = None,
+    any_order: AnyOrderOption = None,
+    mask_digits: MaskDigitsOption = None,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Watch pages for updates, all or none. One that is watched already joins the lists.
+    """Watch pages for updates, all or none. One that is watched already joins the lists and gets the labels.
 
+    Its settings stay as they are: exit 1 where others were given; `comity watch set` changes them.
     `comity watch preview URL` shows first what would be compared.
     """
-    from comity.contract.watch import AddPages, NewPage
+    from comity.contract.watch import AddPages, NewPage, WatchSettings
     from comity.watch.page_files.pages import why_not_watched
 
+    chosen = Chosen(False, whole, selector, extractor, field, every, least, most, ignore, any_order, mask_digits)
     with keeper(data) as ledger:
-        watched = watched_part(whole=whole, selector=selector, extractor=extractor, fields=field, ledger=ledger)
-        settings = _settings(
-            watched,
-            every=every,
-            least=least,
-            most=most,
-            ignore=ignore or [],
-            any_order=any_order,
-            mask_digits=mask_digits,
-        )
+        watched = chosen.watched(ledger)
+        settings = chosen.over(WatchSettings(), watched)
         for url in urls:  # before a list is made for nothing
             NewPage(url=url, title=title, labels=label or [], settings=settings)
             reason = why_not_watched(url)
@@ -74,12 +70,33 @@ def add(  # noqa: PLR0917 - typer reads options from parameters
         lists = [list_of(ledger, name, make=True) for name in dict.fromkeys(in_list or [])]
         pages = [NewPage(url=url, title=title, labels=label or [], lists=lists, settings=settings) for url in urls]
         added = ledger.add_pages(AddPages(pages=pages))
+        left = [] if chosen.is_empty and not title else _left_as_they_are(ledger, added.known, chosen, watched, title)
     if as_json:
         print(json.dumps(added.to_wire(), indent=2))
-        return
-    for page_id, url in zip(added.page_ids, urls, strict=True):
-        print(f"{page_id}  {url}")
-    print(f"{added.added} added, {len(urls) - added.added} were watched already")
+    else:
+        for page_id, url in zip(added.page_ids, urls, strict=True):
+            print(f"{page_id}  {url}")
+        print(f"{added.added} added, {len(urls) - added.added} were watched already")
+    options = " ".join(part for part in (f"--title {shlex.quote(title)}" if title else "", chosen.as_options()) if part)
+    for page_id in left:
+        print(
+            f"{page_id}: already watched; its settings were not changed: comity watch set {page_id} {options}",
+            file=sys.stderr,
+        )
+    if left:
+        raise typer.Exit(1)
+
+
+def _left_as_they_are(
+    ledger: "KeeperClient", known: list[str], chosen: Chosen, watched: "Watched | None", title: str
+) -> list[str]:
+    """Those of the pages, watched before, of which something else was asked than how they are."""
+    left: list[str] = []
+    for page_id in dict.fromkeys(known):
+        page = ledger.watched_page(page_id)
+        if chosen.over(page.settings, watched) != page.settings or (title and title != page.title):
+            left.append(page_id)
+    return left
 
 
 def pages(
@@ -112,6 +129,8 @@ def pages(
 
 def show(page: PageArgument, data: DataOption = None, as_json: JsonOption = False) -> None:
     """Show a page: what is known of it, when it is visited next and why, and its last visits and changes."""
+    from comity.contract.watch import OLD_SYSTEM
+
     with keeper(data) as ledger:
         ident = page_of(ledger, page)
         found = ledger.watched_page(ident)
@@ -126,7 +145,9 @@ def show(page: PageArgument, data: DataOption = None, as_json: JsonOption = Fals
         print(json.dumps(whole, indent=2, ensure_ascii=False))
         return
     print(f"{found.page_id}  {found.url}\n{found.title or '(no title yet)'}: {_state(found)}")
-    if found.next is not None:
+    if found.version == OLD_SYSTEM:
+        print(f"the other system visits it; {_ours(found.page_id)} lets us")
+    elif found.next is not None:
         print(f"next visit {_when(found.next.due_at)}, because {found.next.because}")
     if found.whole_instead:
         print("no main content was found at first: the whole page is watched")
@@ -194,8 +215,13 @@ def remove(page: PageArgument, data: DataOption = None) -> None:
 
 def now(page: PageArgument, data: DataOption = None) -> None:
     """Visit a page as soon as its host may be visited."""
+    from comity.contract.watch import OLD_SYSTEM
+
     with keeper(data) as ledger:
-        answer = ledger.visit_now(page_of(ledger, page))
+        ident = page_of(ledger, page)
+        if ledger.watched_page(ident).version == OLD_SYSTEM:
+            raise CliError(f"{ident}: the other system visits it; {_ours(ident)} lets us")
+        answer = ledger.visit_now(ident)
     print(
         f"{answer.page_id} is being visited just now" if answer.in_progress else f"{answer.page_id} is next of its host"
     )
@@ -209,46 +235,6 @@ def _pause(page: str, data: DataOption, *, paused: bool) -> None:
     print(f"{changed.page_id}  {changed.url}  {_state(changed)}")
 
 
-def _settings(
-    watched: "Watched",
-    *,
-    every: str | None,
-    least: str | None,
-    most: str | None,
-    ignore: list[str],
-    any_order: bool,
-    mask_digits: bool,
-) -> "WatchSettings":
-    from comity.contract.watch import WatchSettings
-    from comity.watch.errors import BadWatchSettings
-    from comity.watch.rules.checking import check_watch_settings
-
-    with fields_named("--every, --min, --max"):
-        settings = WatchSettings(
-            watched=watched,
-            fixed_interval_ms=_span_ms("--every", every),
-            min_interval_ms=_span_ms("--min", least),
-            max_interval_ms=_span_ms("--max", most),
-            ignore=ignore,
-            order_counts=not any_order,
-            mask_digits=mask_digits,
-        )
-    try:
-        check_watch_settings(settings)
-    except BadWatchSettings as error:
-        raise BadInput(str(error)) from None
-    return settings
-
-
-def _span_ms(option: str, text: str | None) -> int | None:
-    if text is None:
-        return None
-    number, unit = text[:-1], text[-1:]
-    if not (number.isascii() and number.isdigit()) or unit not in UNITS_MS:
-        raise BadInput(f"{option}: {text!r} is no time; write minutes, hours or days as 30m, 6h or 2d")
-    return int(number) * UNITS_MS[unit]
-
-
 def every_page(ledger: "KeeperClient", label: str | None) -> "list[WatchPage]":
     """All watched pages, oldest first, with this label where one is given."""
     found: list[WatchPage] = []
@@ -259,6 +245,11 @@ def every_page(ledger: "KeeperClient", label: str | None) -> "list[WatchPage]":
         after = answer.next
         if after is None:
             return found
+
+
+def _ours(page_id: str) -> str:
+    """The command that lets us visit one page of the other system's."""
+    return f"`comity watch migrate switch --from-page {page_id} --to-page {page_id}`"
 
 
 def _when(at: object) -> str:

@@ -7,7 +7,8 @@ import typer
 
 from comity.cli.errors import BadInput, CliError
 from comity.cli.options import DataOption, JsonOption
-from comity.cli.watching.access import fields_named, keeper, list_of, page_of
+from comity.cli.watching.access import fields_named, keeper, list_names, list_of, page_of
+from comity.cli.watching.parts import wrong
 
 if TYPE_CHECKING:
     from blocks.clients.watch_people import KeeperClient
@@ -28,12 +29,13 @@ def channels_list(data: DataOption = None, as_json: JsonOption = False) -> None:
 
     with keeper(data) as ledger:
         found = ledger.channels().channels
+        names = {} if as_json else list_names(ledger)
     if as_json:
         print(json.dumps([one.to_wire() for one in found], indent=2, ensure_ascii=False))
         return
     table = listing("channel", "name", "to", "of", "state", "waiting", "given up", "problem")
     for one in found:
-        about = one.list_id or one.page_id or "all pages"
+        about = Text(_about(one.list_id, one.page_id, names) or "all pages")
         state = "on" if one.enabled else "off"
         problem = Text(one.last_problem or "")
         table.add_row(
@@ -65,6 +67,9 @@ def channels_add(  # noqa: PLR0917 - typer reads options from parameters
     """Tell somebody of updates. A webhook's secret is shown this once: its receiver checks signatures with it."""
     from comity.contract.watch_telling import ALL_KINDS, NewChannel
 
+    for one in kind or ():
+        if one not in ALL_KINDS:
+            raise BadInput(f"--kind: {one!r} is none of {', '.join(ALL_KINDS)}")
     by_web = target.lower().startswith(("http://", "https://"))
     with keeper(data) as ledger, fields_named("--list, --page"):
         wanted = NewChannel.model_validate(
@@ -173,17 +178,21 @@ def feeds_add(of_list: ListOption = None, of_page: PageOption = None, data: Data
 @feeds_app.command("list")
 def feeds_list(data: DataOption = None, as_json: JsonOption = False) -> None:
     """List the feeds that were given away, without their addresses."""
+    from rich.text import Text
+
     from comity.cli.console import listing, print_listing
 
     with keeper(data) as ledger:
         found = ledger.feeds().feeds
+        names = {} if as_json else list_names(ledger)
     if as_json:
         print(json.dumps([one.to_wire() for one in found], indent=2))
         return
     table = listing("feed", "of", "made", "last read")
     for one in found:
         read = f"{one.last_read_at:%Y-%m-%d %H:%M}" if one.last_read_at else "never"
-        table.add_row(one.feed_id, one.list_id or one.page_id or "", f"{one.created_at:%Y-%m-%d %H:%M}", read)
+        about = Text(_about(one.list_id, one.page_id, names))
+        table.add_row(one.feed_id, about, f"{one.created_at:%Y-%m-%d %H:%M}", read)
     print_listing(table)
 
 
@@ -214,11 +223,27 @@ def _enable(channel: str, data: DataOption, *, enabled: bool) -> None:
     print(f"{changed.channel_id}  {changed.name}  {'on' if changed.enabled else 'off'}")
 
 
+def _about(list_id: str | None, page_id: str | None, names: dict[str, str]) -> str:
+    """A list with its name, or a page."""
+    if list_id is None:
+        return page_id or ""
+    return f"{list_id} {names[list_id]}" if list_id in names else list_id
+
+
 def _quiet(text: str | None) -> dict[str, str] | None:
+    from pydantic import ValidationError
+
+    from comity.contract.watch_telling import Quiet
+
     if text is None:
         return None
     hours, at, zone = text.partition("@")
     begin, dash, end = hours.partition("-")
     if not at or not dash:
         raise BadInput(f"--quiet: {text!r} is not like 22:00-07:00@Europe/Berlin")
-    return {"begin": begin, "end": end, "zone": zone}
+    hours_of = {"begin": begin, "end": end, "zone": zone}
+    try:
+        Quiet.model_validate(hours_of)
+    except ValidationError as error:
+        raise BadInput(f"--quiet: {wrong(error)}") from None
+    return hours_of

@@ -1,4 +1,4 @@
-"""Which part of a page is watched, as options: the same ones for `add` and for `preview`."""
+"""Which part of a page is watched, as options: the same ones for `add`, `set` and `preview`."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -30,14 +30,20 @@ FieldOption = Annotated[
 
 
 def watched_part(
-    *, whole: bool, selector: str | None, extractor: str | None, fields: list[str] | None, ledger: "WatchClient"
+    *,
+    main: bool = False,
+    whole: bool,
+    selector: str | None,
+    extractor: str | None,
+    fields: list[str] | None,
+    ledger: "WatchClient",
 ) -> "Watched":
     """What of a page is watched. Raises BadInput; the ledger is asked for an extractor's newest version alone."""
     from comity.cli.watching.access import fields_named
     from comity.contract.watch import ByExtractor, BySelector, MainContent, WholePage
 
-    if sum((whole, selector is not None, extractor is not None)) > 1:
-        raise BadInput("--whole, --selector and --extractor: give one of them")
+    if sum((main, whole, selector is not None, extractor is not None)) > 1:
+        raise BadInput(f"{'--main, ' if main else ''}--whole, --selector and --extractor: give one of them")
     if fields and extractor is None:
         raise BadInput("--field: goes with --extractor")
     if selector is not None:

@@ -24,7 +24,7 @@ LedgerUrlOption = Annotated[
     str | None, typer.Option(help="A ledger elsewhere; else that of the running stack.", show_default=False)
 ]
 TokenFileOption = Annotated[
-    Path | None, typer.Option(help="With --ledger-url: file with a `flows` token.", show_default=False)
+    Path | None, typer.Option(help="With --ledger-url: file with a token of role `flows`.", show_default=False)
 ]
 CaFileOption = Annotated[
     Path | None, typer.Option(help="With an https:// --ledger-url: its CA (PEM).", show_default=False)
@@ -61,10 +61,13 @@ def planned(concurrency: int | None, *, dry_run: bool = False, rehearsal_ms: int
         raise CliError(str(error)) from None
 
 
-def work(client: "WatchClient", plan: "Plan", *, goes_on: "Callable[[WatchRun], bool]") -> "WatchRun":
+def work(
+    client: "WatchClient", plan: "Plan", *, goes_on: "Callable[[WatchRun], bool]", token_file: Path | None = None
+) -> "WatchRun":
     """Until it is over by itself, Ctrl-C or SIGTERM comes, or it is not to go on, asked many times a second.
 
-    Everything has been given back then. Raises CliError with what ended it.
+    Everything has been given back then. `token_file`: as it was typed, to be named where the token is the wrong one.
+    Raises CliError with what ended it.
     """
     from comity.watch.errors import WatchError
     from flows.watch_run import STOP_BUDGET_S, WatchRun, end_of
@@ -80,8 +83,27 @@ def work(client: "WatchClient", plan: "Plan", *, goes_on: "Callable[[WatchRun], 
             run.wait(STOP_BUDGET_S)
             end_of(run)
     except (WatchError, RuntimeError) as error:
-        raise CliError(str(error)) from None
+        raise CliError(_ending(error, client.url, token_file)) from None
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
     return run
+
+
+def _ending(error: Exception, url: str, token_file: Path | None) -> str:
+    """What ended a worker. A ledger answers 404 to who may not make a call, so the token is to be spoken of there."""
+    from blocks.clients.errors import ServiceRefused
+
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, ServiceRefused):
+        cause = cause.__cause__
+    status = cause.status if cause is not None else None
+    named = "" if token_file is None else f"--token-file {token_file}: "
+    make = "`comity token create NAME --role flows` makes one"
+    if status == 401 and token_file is not None:
+        return f"{named}the ledger {url} does not take this token (401): unknown, expired or revoked; {make}"
+    if status in (403, 404):
+        return (
+            f"{named}the ledger {url} gives this token no pages ({status}): a token of role `flows` is needed; {make}"
+        )
+    return str(error)

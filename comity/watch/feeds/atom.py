@@ -17,7 +17,8 @@ def atom(feed: Feed) -> bytes:
         _add(root, "subtitle", xml_text(feed.description))
     _add(root, "updated", feed.updated_at.isoformat())
     ET.SubElement(root, "link", rel="self", type="application/atom+xml", href=xml_text(feed.feed_url))
-    ET.SubElement(root, "link", rel="alternate", href=xml_text(feed.home_url))
+    if feed.home_url:
+        ET.SubElement(root, "link", rel="alternate", href=xml_text(feed.home_url))
     author = ET.SubElement(root, "author")  # 4.1.1: a feed has one unless every entry has
     _add(author, "name", "Comity")
     for entry in feed.entries:

@@ -26,7 +26,10 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Feed:
-    """Entries newest first. `updated_at` is the newest entry's time, or that of the list's making."""
+    """Entries newest first. `updated_at` is the newest entry's time, or that of the list's making.
+
+    `home_url` is a page that shows the same on the web; empty where there is none.
+    """
 
     id: str
     title: str

@@ -12,7 +12,6 @@ def json_feed(feed: Feed) -> bytes:
     document = {
         "version": "https://jsonfeed.org/version/1.1",
         "title": one_line(feed.title),
-        "home_page_url": feed.home_url,
         "feed_url": feed.feed_url,
         "items": [
             {
@@ -26,6 +25,8 @@ def json_feed(feed: Feed) -> bytes:
             for entry in feed.entries
         ],
     }
+    if feed.home_url:
+        document["home_page_url"] = feed.home_url
     if feed.description:
         document["description"] = feed.description
     # Lone surrogates are no UTF-8; escaped they are still JSON.

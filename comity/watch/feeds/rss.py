@@ -13,7 +13,7 @@ def rss(feed: Feed) -> bytes:
     root = ET.Element("rss", {"version": "2.0", "xmlns:atom": "http://www.w3.org/2005/Atom"})
     channel = ET.SubElement(root, "channel")
     _add(channel, "title", one_line(feed.title))
-    _add(channel, "link", xml_text(feed.home_url))
+    _add(channel, "link", xml_text(feed.home_url or feed.feed_url))  # the format wants one
     _add(channel, "description", xml_text(feed.description) or one_line(feed.title))
     _add(channel, "lastBuildDate", format_datetime(feed.updated_at))
     _add(channel, "generator", "Comity")

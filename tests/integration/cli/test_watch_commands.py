@@ -1,11 +1,13 @@
 """`comity watch add|import|export|pages|show|diff|now|pause|resume|rm` and lists, against a real ledger."""
 
 import json
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from comity.cli.errors import CliError
 from tests.integration.cli.watch_desk import Shell, shell_at
 from tests.integration.ledger.watching import OFFERS, changed, content
 
@@ -32,11 +34,69 @@ def test_pages_are_added_with_their_settings_and_join_lists(shell: Shell) -> Non
     assert settings["watched"] == {"kind": "selector", "selector": "#latest"}
     assert settings["fixedIntervalMs"] == 6 * 3_600_000
     assert (settings["ignore"], settings["orderCounts"], settings["maskDigits"]) == (["^Ad:"], False, True)
-    again = shell.json("add", NEWS, "--list", "Other", "--min", "30m", "--max", "2d")
-    assert (again["pageIds"], again["added"]) == (["w1"], 0)
+    again = shell.json("add", NEWS, "--list", "Other")
+    assert (again["pageIds"], again["added"], again["known"]) == (["w1"], 0, ["w1"])
     lists = {one["name"]: one for one in shell.json("lists")}
     assert {name: one["pages"] for name, one in lists.items()} == {"Mine": 2, "Other": 1}
     assert set(shell.page("w1")["lists"]) == {one["listId"] for one in lists.values()}
+
+
+def test_options_of_a_page_that_is_watched_already_are_not_dropped_in_silence(shell: Shell) -> None:
+    shell.says("add", NEWS, "--selector", "#latest")
+    out, said = shell.in_part("add", NEWS, TEA, "--every", "1h", "--ignore", "^Ad: .*", "--label", "x")
+    assert out == f"w1  {NEWS}\nw2  {TEA}\n1 added, 1 were watched already\n"
+    command = "comity watch set w1 --every 1h --ignore '^Ad: .*'"
+    assert said == f"w1: already watched; its settings were not changed: {command}\n"
+    assert shell.page("w1")["settings"].get("fixedIntervalMs") is None
+    assert shell.page("w1")["labels"] == ["x"]
+    shell.says(*shlex.split(command)[2:])
+    assert shell.says("add", NEWS, "--every", "1h").endswith("0 added, 1 were watched already\n")
+    assert "--title 'My news'" in shell.in_part("add", NEWS, "--title", "My news")[1]
+
+
+def test_settings_of_watched_pages_are_changed_and_what_is_not_given_stays(shell: Shell) -> None:
+    shell.says("add", NEWS, TEA, "--selector", "#latest", "--ignore", "^Ad:", "--label", "x")
+    told = shell.says("set", NEWS, "w2", "w1", "--every", "6h", "--any-order").splitlines()
+    assert told[:3] == [f"w1  {NEWS}", "  --every: none -> 6h", "  --any-order: no -> yes"]
+    assert told[3].startswith("  from the next visit on, ")
+    assert told[4] == f"w2  {TEA}"
+    for ident in ("w1", "w2"):
+        settings = shell.page(ident)["settings"]
+        assert settings["watched"] == {"kind": "selector", "selector": "#latest"}
+        assert (settings["fixedIntervalMs"], settings["ignore"], settings["orderCounts"]) == (
+            6 * 3_600_000,
+            ["^Ad:"],
+            False,
+        )
+    after = shell.says("set", "w1", "--max", "2d", "--main", "--ignore", "", "--label", "", "--title", "News")
+    assert "  watched: selector #latest -> main content" in after
+    assert "  --every: 6h -> none" in after
+    assert "  --max: none -> 2d" in after
+    assert "  --label: x -> none" in after
+    assert "  --title: none -> News" in after
+    page = shell.page("w1")
+    assert (page["labels"], page["title"], page["settings"]["maxIntervalMs"]) == ([], "News", 2 * 86_400_000)
+    assert (page["settings"]["ignore"], page["settings"]["orderCounts"]) == ([], False)
+    assert "nothing changed" in shell.says("set", "w1", "--any-order")
+    assert shell.json("set", "w1", "--no-any-order", "--max", "none")[0]["settings"]["orderCounts"] is True
+
+
+def test_changes_that_cannot_be_meant_are_refused_and_change_nothing(shell: Shell) -> None:
+    shell.says("add", NEWS, TEA)
+    before = shell.json("pages")
+    for arguments, words in (
+        (("w1",), "give at least one of --title, --label, --every"),
+        (("w1", "w99", "--every", "1h"), "w99"),
+        (("w1", "--every", "soon"), "--every: 'soon' is no time"),
+        (("w1", "--every", "1h", "--min", "1h"), "fixedInterval"),
+        (("w1", "--main", "--selector", "p"), "give one of them"),
+        (("w1", "--field", "price"), "--field: goes with --extractor"),
+        (("w1", "--selector", ":::"), "selector"),
+        (("w1", "--ignore", "("), "ignore"),
+        (("https://c.example/", "--every", "1h"), "nobody watches"),
+    ):
+        assert words in shell.refuses("set", *arguments), arguments
+    assert shell.json("pages") == before
 
 
 def test_fields_of_an_extractor_are_watched_by_its_newest_version_or_a_named_one(shell: Shell) -> None:
@@ -70,12 +130,12 @@ MEANINGLESS = [
     (("add", NEWS, "--title", "x" * 1001), "title"),
     (("add", NEWS, "--label", ""), "label"),
     (("add", NEWS, "--list", "x" * 300), "list"),
-    (("show", "w99"), "w99"),
+    (("show", "w99"), "no page 'w99': `comity watch pages` shows"),
     (("show", NEWS), "nobody watches"),
     (("diff", NEWS), "nobody watches"),
-    (("rm", "w99"), "w99"),
-    (("now", "w99"), "w99"),
-    (("pause", "w99"), "w99"),
+    (("rm", "w99"), "no page 'w99': `comity watch pages` shows"),
+    (("now", "w99"), "no page 'w99': `comity watch pages` shows"),
+    (("pause", "w99"), "no page 'w99': `comity watch pages` shows"),
     (("list", "none"), "no list 'none'"),
     (("rm-list", "none"), "no list 'none'"),
     (("export", "--as", "xlsx"), "--as"),
@@ -198,3 +258,36 @@ def test_lists_of_the_same_name_are_told_apart_by_their_ids(shell: Shell) -> Non
     refusal = shell.refuses("list", "Twins")
     assert all(one in refusal for one in made)
     assert json.loads(shell.says("list", made[0], "--json"))["pages"] == []
+
+
+def test_page_that_our_address_policy_refuses_is_not_said_to_be_unwanted_by_its_site(shell: Shell) -> None:
+    shell.says("add", NEWS, TEA)
+    shell.wait(60)
+    reason = "robots-unreachable: a.example is 10.0.0.1: not of the public web; COMITY_ALLOW_PRIVATE=10.0.0.1:443 would"
+    for job in shell.claim(2):
+        more = {"reason": reason} if job["url"] == NEWS else {}
+        shell.done(job, "skipped", visited=False, **more)
+    shown = shell.says("show", NEWS)
+    assert "because the workers' address policy keeps them away" in shown
+    assert "--allow-private HOST:PORT" in shown
+    assert "does not want" not in shown
+    assert "the site does not want it visited now" in shell.says("show", TEA)
+
+
+def test_worker_with_a_token_of_the_wrong_kind_says_which_is_needed(
+    shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("COMITY_ALLOW_PRIVATE", "COMITY_DENY"):
+        monkeypatch.setenv(name, "")  # the command sets them in this process
+    for command in (("run",), ("migrate", "rehearse", "--minutes", "1")):
+        for token, words in ((shell.desk.token, "a token of role `flows` is needed"), ("nobody", "401")):
+            file = tmp_path / "token"
+            file.write_text(token)
+            result = shell.run(*command, "--ledger-url", shell.desk.url, "--token-file", str(file))
+            assert isinstance(result.exception, CliError), (command, result.output)
+            said = str(result.exception)
+            assert words in said
+            assert f"--token-file {file}" in said
+            assert "check the id" not in said
+        if command == ("run",):
+            assert "of the public web alone (--allow-private HOST:PORT opens more)" in result.stderr

@@ -96,7 +96,7 @@ def test_pages_are_switched_in_parts_and_back_and_times_stay(shell: Shell) -> No
     assert shell.json("migrate", "switch", "--list", "L") == {"looked": 3, "switched": 1}
     few = shell.json("migrate", "switch", "--percent", "10")["looked"]
     assert 5 < few < 40
-    shell.says("migrate", "switch")
+    shell.says("migrate", "switch", "--all")
     assert shell.json("migrate", "status")["ours"] == 200
 
     shell.wait(3600)
@@ -108,7 +108,7 @@ def test_pages_are_switched_in_parts_and_back_and_times_stay(shell: Shell) -> No
     settled = json.loads(shell.says("migrate", "updates", "--after", cursor["next"]).splitlines()[-1])
     assert settled == {"next": event}
     assert shell.says("migrate", "updates", "--after", event) == f'{{"next": "{event}"}}\n'
-    assert shell.says("migrate", "back").startswith("200 pages are the other system's")
+    assert shell.says("migrate", "back", "--all").startswith("200 pages are the other system's")
     assert shell.page("w1")["updatedAt"] == row["updatedAt"]
     assert shell.claim(100) == []
 
@@ -162,5 +162,25 @@ def test_switches_that_cannot_be_meant_are_refused(shell: Shell) -> None:
         (("updates", "--take", "/none/there"), "/none/there"),
     ]:
         assert words in shell.refuses("migrate", *arguments), arguments
+    for command in ("switch", "back"):
+        refusal = shell.refuses("migrate", command)
+        assert all(option in refusal for option in ("--all", "--percent", "--list", "--from-page", "--to-page"))
+        assert "--all" in shell.refuses("migrate", command, "--all", "--percent", "50")
     assert shell.run("migrate", "switch", "--percent", "0").exit_code == 2
     assert shell.json("migrate", "status")["oldSystem"] == 1
+
+
+def test_page_of_the_other_system_says_so_until_it_is_ours(shell: Shell) -> None:
+    shell.says("migrate", "import", "-", given=lines({"url": url(1)}))
+    switch = "migrate switch --from-page w1 --to-page w1"
+    shown = shell.says("show", "w1")
+    assert "the other system visits it" in shown
+    assert f"`comity watch {switch}`" in shown
+    assert "next visit" not in shown
+    result = shell.run("now", "w1")
+    assert isinstance(result.exception, CliError)
+    assert (result.exception.exit_code, "the other system visits it" in str(result.exception)) == (1, True)
+    shell.says(*switch.split())
+    assert "next visit" in shell.says("show", "w1")
+    assert "other system" not in shell.says("show", "w1")
+    assert shell.says("now", "w1") == "w1 is next of its host\n"

@@ -53,6 +53,7 @@ def test_channel_is_added_tried_told_switched_off_and_removed(shell: Shell, hook
     assert (row["name"], row["kinds"], row["waiting"], row["enabled"]) == ("mine", ["changed"], 0, True)
     assert "mine" in shell.says("channels", "list")
     assert secret not in shell.says("channels", "list")
+    assert f"{row['listId']} Mine" in shell.says("channels", "list")
     (message,) = shell.json("channels", "messages", "mine")
     assert (message["state"], message["kind"]) == ("sent", "changed")
     assert "sent" in shell.says("channels", "messages", row["channelId"])
@@ -85,10 +86,13 @@ def test_channels_that_cannot_be_meant_are_refused(shell: Shell) -> None:
     for arguments, words in [
         (("add", "http://10.0.0.1/hook"), "target"),
         (("add", "ftp://x.example/"), "target"),
-        (("add", "https://x.example/", "--kind", "gone"), "kinds.0"),
+        (("add", "https://x.example/", "--kind", "gone"), "--kind: 'gone' is none of changed, failing, recovered"),
         (("add", "https://x.example/", "--quiet", "night"), "--quiet"),
         (("add", "https://x.example/", "--quiet", "22:00-07:00@Mars/Base"), "no time zone"),
-        (("add", "https://x.example/", "--quiet", "25:00-07:00@UTC"), "quiet.begin"),
+        (
+            ("add", "https://x.example/", "--quiet", "25:00-07:00@UTC"),
+            "--quiet: begin: '25:00' is no time of day; write it as HH:MM",
+        ),
         (("add", "https://x.example/", "--list", "none"), "no list 'none'"),
         (("add", "https://x.example/", "--page", NEWS), "nobody watches"),
         (("test", "none"), "no channel 'none'"),
@@ -119,8 +123,10 @@ def test_feed_addresses_answer_until_they_are_taken_back(shell: Shell) -> None:
     assert row["feedId"] == ident
     assert row["lastReadAt"] is not None
     assert ident in shell.says("feeds", "list")
+    assert f"{row['listId']} Mine" in shell.says("feeds", "list")
     assert shell.says("feeds", "rm", ident) == f"{ident} removed\n"
-    assert httpx.get(addresses["Atom"], trust_env=False).status_code == 404
+    gone = httpx.get(addresses["Atom"], trust_env=False)
+    assert (gone.status_code, gone.json()["error"].partition(":")[0]) == (404, "no feed has this address")
     assert "give one of them" in shell.refuses("feeds", "add")
     assert "give one of them" in shell.refuses("feeds", "add", "--list", "Mine", "--page", NEWS)
-    assert ident in shell.refuses("feeds", "rm", ident)
+    assert shell.refuses("feeds", "rm", ident) == f"no feed '{ident}': `comity watch feeds list` shows what there is"

@@ -46,6 +46,12 @@ def test_feed_of_a_list_shows_what_changed_to_whoever_has_its_address(world: Wor
     assert link == "https://a.example/default/0"
     assert "<del>-old &lt;b&gt;</del>" in html
     assert "list" in title
+    if form == "jsonFeed":
+        homes = [read["home_page_url"]] if "home_page_url" in read else []
+    else:
+        homes = [one.href for one in parsed.feed.links if one.rel == "alternate"]
+    # RSS wants a link; elsewhere a list, which has no page of its own on the web, has none.
+    assert homes == ([made["rss"]] if form == "rss" else [])
     assert _read(made[form], **{"If-None-Match": answer.headers["etag"]}).status_code == 304
     world.happens(inside)
     assert _read(made[form], **{"If-None-Match": answer.headers["etag"]}).status_code == 200
@@ -59,6 +65,7 @@ def test_feed_of_a_page_ends_with_its_removal_and_no_address_is_told_twice(world
         world.happens(page)
         event_ids.append({one["id"] for one in _read(made["jsonFeed"]).json()["items"]})
     assert event_ids[0] < event_ids[1]
+    assert _read(made["jsonFeed"]).json()["home_page_url"].startswith("https://a.example/"), "the page itself"
     listed = world.desk.get("/api/watch/feeds")["feeds"]
     assert [one["feedId"] for one in listed] == [made["feed"]["feedId"]]
     secret = made["atom"].rpartition("/")[2].removesuffix(".atom")
@@ -69,3 +76,4 @@ def test_feed_of_a_page_ends_with_its_removal_and_no_address_is_told_twice(world
     gone = _read(made["atom"])
     assert wrong.status_code == gone.status_code == 404
     assert wrong.json() == gone.json()
+    assert gone.json()["error"].startswith("no feed has this address: it never was one, or was taken back")

@@ -244,7 +244,7 @@ def test_apprise_service_gets_a_message_for_people(world: World, hook: Receiver)
         ({"kinds": []}, "kinds", ""),
         ({"quiet": {"begin": "22:00", "end": "07:00", "zone": "Mars/Olympus"}}, "quiet.zone", "no time zone"),
         ({"quiet": {"begin": "22:00", "end": "22:00", "zone": "UTC"}}, "quiet", "the same"),
-        ({"quiet": {"begin": "24:00", "end": "07:00", "zone": "UTC"}}, "quiet.begin", ""),
+        ({"quiet": {"begin": "24:00", "end": "07:00", "zone": "UTC"}}, "quiet.begin", "HH:MM"),
     ],
 )
 @pytest.mark.one_database
