@@ -159,8 +159,8 @@ def _add(files: "Sequence[ScriptFile]", data: DataOption, as_json: bool) -> None
     _print(added, as_json=as_json)
     if not as_json:
         new = sum(before.get(script.id) != script.version for script in added)
-        there = len(added) - new
-        print(f"{counted(new, 'new version')}, {there} {'was' if there == 1 else 'were'} there already")
+        known = len(added) - new
+        print(f"{counted(new, 'new version')}, {known} {'was' if known == 1 else 'were'} there already")
 
 
 def _print(scripts: "Sequence[ScriptView]", *, as_json: bool) -> None:
