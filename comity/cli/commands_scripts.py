@@ -141,11 +141,11 @@ def compiler_of(data: DataOption) -> "CompilerClient":
 def _add(files: "Sequence[ScriptFile]", data: DataOption, as_json: bool) -> None:
     from blocks.clients.errors import ServiceRefused
     from comity.cli.console import counted
-    from comity.cli.script_check import check_scripts
+    from comity.cli.script_check import check_scripts, warn_of_clash
 
     added: list[ScriptView] = []
     with ledger_of(data) as ledger, compiler_of(data) as compiler:
-        check_scripts(files, compiler)
+        checked = check_scripts(files, compiler)
         before = {script.id: script.version for script in ledger.scripts().scripts}
         for file in files:
             try:
@@ -156,6 +156,8 @@ def _add(files: "Sequence[ScriptFile]", data: DataOption, as_json: bool) -> None
                 named = "; ".join(f"{one.field}: {one.message}" for one in refusal.fields)
                 there = f"; {', '.join(one.id for one in added)} went in before" if added else ""
                 raise BadInput(f"{file.path}: {named or refusal.message}{there}") from None
+        if checked:
+            warn_of_clash(ledger, compiler)
     _print(added, as_json=as_json)
     if not as_json:
         new = sum(before.get(script.id) != script.version for script in added)

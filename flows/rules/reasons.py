@@ -34,7 +34,7 @@ def _way_out(diagnostics: Sequence[Diagnostic]) -> str:
     """The command for the first script of the catalogue that is named; a crawl's own is mended where it was written."""
     named = (one.file.removesuffix(".ts") for one in diagnostics if one.file)
     ident = next((name for name in named if not name.startswith(INLINE_PREFIX)), None)
-    return f". Mend {ident}, or leave it out: comity scripts disable {ident}" if ident else ""
+    return f"; to leave {ident} out: comity scripts disable {ident}" if ident else ""
 
 
 def _diagnostic(one: Diagnostic) -> str:

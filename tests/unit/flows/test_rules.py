@@ -156,7 +156,7 @@ def test_reason_is_one_line_within_the_ledgers_limit() -> None:
 
 def test_diagnostics_are_counted_and_the_first_five_quoted() -> None:
     many = [Diagnostic(file="a.ts", line=n, col=2, code="TS1", message=f"m{n}") for n in range(1, 7)]
-    out = ". Mend a, or leave it out: comity scripts disable a"
+    out = "; to leave a out: comity scripts disable a"
     assert diagnostics_reason(many[:1]) == f"1 diagnostic: TS1 a.ts(1,2): m1{out}"
     assert diagnostics_reason(many[:5]).endswith(f"TS1 a.ts(5,2): m5{out}")
     assert diagnostics_reason(many).endswith(f"TS1 a.ts(5,2): m5; and 1 more{out}")
