@@ -1,6 +1,7 @@
 """The ledger's calls about extractors and about what crawls extract; a part of `LedgerClient`."""
 
 from collections.abc import Iterator
+from typing import Literal
 
 from blocks.clients.service import ServiceClient
 from comity.contract.extraction import (
@@ -65,10 +66,16 @@ class ExtractionCalls(ServiceClient):
         return self.ask(ExtractionsTaken, "POST", path, body=report)
 
     def extractions(
-        self, crawl_id: str, *, extractor: str | None = None, after: str | None = None, limit: int | None = None
+        self,
+        crawl_id: str,
+        *,
+        extractor: str | None = None,
+        state: Literal["extracted", "failed"] | None = None,
+        after: str | None = None,
+        limit: int | None = None,
     ) -> ExtractionList:
         """`GET /api/crawls/{id}/extractions`, pages in frontier order; `after` is the `next` of the answer before."""
-        query = {"extractor": extractor, "after": after, "limit": limit, "format": "json"}
+        query = {"extractor": extractor, "state": state, "after": after, "limit": limit, "format": "json"}
         return self.ask(ExtractionList, "GET", f"/api/crawls/{crawl_id}/extractions", query=query)
 
     def extraction_lines(self, crawl_id: str, *, extractor: str | None = None) -> Iterator[bytes]:

@@ -8,6 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from blocks.clients.ledger import LedgerClient
+from comity.cli.console import counted
 from comity.contract.audit import HostAudit, VisitRef
 
 CLOCKS = {
@@ -44,7 +45,7 @@ def politeness_table(audits: Sequence[HostAudit]) -> Table:
     table.add_column("")
     for one in audits:
         gap = "-" if one.smallest_gap_ms is None else f"{one.smallest_gap_ms / 1000:.2f} s"
-        verdict = Text("kept", "green") if one.kept else Text(f"broken, {one.broken} times", "bold red")
+        verdict = Text("kept", "green") if one.kept else Text(f"broken, {counted(one.broken, 'time')}", "bold red")
         table.add_row(one.host, str(one.visits), gap, _promise(one), verdict)
     return table
 

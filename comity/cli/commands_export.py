@@ -16,7 +16,10 @@ def export(  # noqa: PLR0917 - typer reads options from parameters
     kind: Annotated[
         str | None,
         typer.Option(
-            "--format", metavar="KIND", help="jsonl, csv or parquet; else by --output, else jsonl.", show_default=False
+            "--format",
+            metavar="KIND",
+            help="jsonl, csv or parquet; else the ending of --output; jsonl for standard output.",
+            show_default=False,
         ),
     ] = None,
     output: Annotated[
@@ -81,8 +84,14 @@ def _kind(kind: str | None, output: Path | None) -> str:
     from comity.cli.extraction.export import KINDS
 
     if kind is None:
-        ending = output.suffix.removeprefix(".").lower() if output is not None else ""
-        return ending if ending in KINDS else "jsonl"
+        if output is None:
+            return "jsonl"
+        ending = output.suffix.removeprefix(".").lower()
+        if ending not in KINDS:
+            raise BadInput(
+                f"--output {output}: its ending says no form; name a .csv, .jsonl or .parquet file, or --format"
+            )
+        return ending
     if kind not in KINDS:
         raise BadInput(f"--format {kind}: choose {', '.join(KINDS)}")
     return kind

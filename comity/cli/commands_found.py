@@ -1,6 +1,7 @@
 """Commands about what was captured, as the ledger of the running stack knows it: search, archives, reconcile."""
 
 import json
+import sys
 from typing import Annotated
 
 import typer
@@ -27,12 +28,15 @@ def search(
     """
     from blocks.clients.errors import ServiceRefused
     from comity.cli.ledger_access import running_ledger
+    from ledger.rules.query import has_open_quote
 
     with running_ledger(data_folder(data)) as ledger:
         try:
             found = ledger.search(" ".join(query), limit=limit)
         except ServiceRefused as refusal:
             raise BadInput(f"QUERY: {refusal.message}") from None
+    if has_open_quote(" ".join(query)):
+        print("the last quote is not closed: all that follows it was taken for one phrase", file=sys.stderr)
     if as_json:
         print(json.dumps(found.to_wire(), indent=2, ensure_ascii=False))
     else:

@@ -33,6 +33,6 @@ def cancel(
             if refusal.status == 404:
                 raise BadInput(f"no crawl {crawl}: `comity status` lists them") from None
             if refusal.status == 409:
-                raise CliError(f"crawl {crawl}: {refusal.message}") from None
+                raise CliError(refusal.message) from None
             raise
     print(f"crawl {crawl} is cancelled")

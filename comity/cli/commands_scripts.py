@@ -8,12 +8,14 @@ import typer
 
 from comity.cli.catalogue import VersionOption, check_known, print_state, print_versions, state_of, version_of
 from comity.cli.commands_ledger import ledger_of
+from comity.cli.data_folder import data_folder
 from comity.cli.errors import BadInput
 from comity.cli.options import DataOption, JsonOption
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from blocks.clients.compiler import CompilerClient
     from comity.cli.script_files import ScriptFile
     from comity.contract.ledger import ScriptView
 
@@ -41,6 +43,7 @@ def scripts_add(  # noqa: PLR0917 - typer reads options from parameters
 ) -> None:
     """Add a script, or a new version of it. The same bytes, phase and options are the version that is there already.
 
+    It is compiled first, and one that does not compile is not added.
     A file may say itself what it is, in its first comment lines: `// id: look`, `// phase: preload`,
     `// description: ...`; what is typed goes before that.
     """
@@ -65,7 +68,8 @@ def scripts_import(
     """Add every script of a folder: `*.ts` in it and in its sub-folders `preload` and `behavior`.
 
     The file's name is the id, the sub-folder the phase, and a `.json` file of the same name holds the options; what the
-    file says itself in its first comment lines goes before them. Everything is read before anything is added.
+    file says itself in its first comment lines goes before them. Everything is read and compiled before anything is
+    added.
     """
     from comity.cli.script_files import read_folder
 
@@ -124,11 +128,24 @@ def scripts_rm(script: ScriptIdArgument, data: DataOption = None) -> None:
     print(f"{script} removed")
 
 
+def compiler_of(data: DataOption) -> "CompilerClient":
+    """The script compiler of the stack that runs on the data folder. Raises NoStack."""
+    from blocks.clients.compiler import CompilerClient
+    from comity.cli.stack.parts import COMPILER
+    from comity.cli.stack.remote import require_stack
+
+    folder = data_folder(data)
+    return CompilerClient(str(require_stack(folder).addresses[COMPILER]), folder.secret(COMPILER), "")
+
+
 def _add(files: "Sequence[ScriptFile]", data: DataOption, as_json: bool) -> None:
     from blocks.clients.errors import ServiceRefused
+    from comity.cli.console import counted
+    from comity.cli.script_check import check_scripts, warn_of_clash
 
     added: list[ScriptView] = []
-    with ledger_of(data) as ledger:
+    with ledger_of(data) as ledger, compiler_of(data) as compiler:
+        checked = check_scripts(files, compiler)
         before = {script.id: script.version for script in ledger.scripts().scripts}
         for file in files:
             try:
@@ -139,10 +156,13 @@ def _add(files: "Sequence[ScriptFile]", data: DataOption, as_json: bool) -> None
                 named = "; ".join(f"{one.field}: {one.message}" for one in refusal.fields)
                 there = f"; {', '.join(one.id for one in added)} went in before" if added else ""
                 raise BadInput(f"{file.path}: {named or refusal.message}{there}") from None
+        if checked:
+            warn_of_clash(ledger, compiler)
     _print(added, as_json=as_json)
     if not as_json:
         new = sum(before.get(script.id) != script.version for script in added)
-        print(f"{new} new versions, {len(added) - new} were there already")
+        known = len(added) - new
+        print(f"{counted(new, 'new version')}, {known} {'was' if known == 1 else 'were'} there already")
 
 
 def _print(scripts: "Sequence[ScriptView]", *, as_json: bool) -> None:

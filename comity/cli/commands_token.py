@@ -90,6 +90,8 @@ def show(
         return
     for token in tokens:
         print(_line(token))
+    if not tokens:
+        print("no tokens; `comity token create NAME --role ROLE` makes one", file=sys.stderr)
 
 
 @token_app.command("revoke")

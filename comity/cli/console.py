@@ -13,6 +13,11 @@ def output() -> Console:
     return Console(highlight=False, width=None if sys.stdout.isatty() else PIPE_WIDTH)
 
 
+def counted(number: int, noun: str) -> str:
+    """`1 archive`, `2 archives`."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 def progress_output() -> Console:
     """Standard error."""
     return Console(stderr=True, highlight=False)

@@ -20,6 +20,11 @@ from comity.contract.ledger import CrawlInTheWay, CrawlView, PageView, StartCraw
 POLL_S = 1.0
 LEDGER_AWAY_BUDGET_S = 60.0
 """The supervisor starts a ledger that died again; longer than this it is not coming back."""
+COMMANDS = {
+    "GET /api/scripts lists them": "`comity scripts list` shows them",
+    "GET /api/extractors lists them": "`comity extractors list` shows them",
+}
+"""The next step of a refusal, as the command line has it."""
 CANCEL_BUDGET_S = 20.0
 """A cancelled level ends its captures within 5 s and its run a few seconds later."""
 
@@ -58,7 +63,10 @@ def _in_the_way(crawl: CrawlInTheWay) -> str:
 def _named(refusal: ServiceRefused) -> str:
     """What the ledger refused, by the names of the options."""
     named = [f"{WIRE_OPTIONS.get(one.field.split('.')[0], one.field)}: {one.message}" for one in refusal.fields]
-    return "; ".join(named) or refusal.message
+    said = "; ".join(named) or refusal.message
+    for route, command in COMMANDS.items():
+        said = said.replace(route, command)
+    return said
 
 
 def look(ledger: LedgerClient, crawl_id: str, *, stack_lives: Callable[[], bool]) -> tuple[CrawlView, list[PageView]]:

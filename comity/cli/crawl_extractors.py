@@ -12,15 +12,17 @@ from rich.text import Text
 
 from blocks.clients.ledger import LedgerClient
 from comity.cli import extractor_calls
+from comity.cli.console import counted
 from comity.cli.errors import BadInput
 from comity.cli.extractor_files import ExtractorFile, read_extractor
-from comity.contract.extraction import ExtractionProgress, ExtractionView, ExtractorChoice
+from comity.contract.extraction import ExtractionProgress, ExtractionView, ExtractorChoice, ExtractorPin
 from comity.contract.ledger import StartCrawl
 from ledger.rules.patterns import compiled
 
 EVERY_PAGE = "."
 SHOWN = 3
 """Results that the summary and its JSON show; `comity extract export` has all."""
+SHOWN_FAILURES = 5
 MAX_SHOWN_CHARACTERS = 300
 
 
@@ -70,23 +72,42 @@ def told(progress: ExtractionProgress) -> str:
 
 
 def first_results(ledger: LedgerClient, crawl_id: str) -> list[ExtractionView]:
-    """A few, for people to see what it is."""
-    return ledger.extractions(crawl_id, limit=SHOWN).extractions
+    """A few that gave something, for people to see what it is; then a few that failed, for them to see why."""
+    extracted = ledger.extractions(crawl_id, state="extracted", limit=SHOWN)
+    failed = ledger.extractions(crawl_id, state="failed", limit=SHOWN_FAILURES)
+    return [*extracted.extractions, *failed.extractions]
 
 
 def as_json(results: Sequence[ExtractionView]) -> list[dict[str, Any]]:
     return [one.to_wire() for one in results]
 
 
-def render(progress: ExtractionProgress, results: Sequence[ExtractionView], hint: str) -> RenderableType:
-    """Counts, a few results, and how to have all of them."""
+def unmatched(progress: ExtractionProgress, pins: Sequence[ExtractorPin], captured: int) -> str:
+    """Why there is nothing at all, or "": nothing was captured, or no URL matched."""
+    if progress.extracted or progress.failed or progress.pending:
+        return ""
+    if not captured:
+        return "no page was captured"
+    patterns = ", ".join(f"{pin.id}={pin.url_pattern}" for pin in pins)
+    return f"no URL of the {counted(captured, 'captured page')} matches {patterns}"
+
+
+def render(
+    progress: ExtractionProgress, results: Sequence[ExtractionView], hint: str, *, why_none: str = ""
+) -> RenderableType:
+    """Counts, a few results and failures, and how to have all of them; `why_none` where there is none."""
     lines: list[Text] = [Text.assemble(("extraction: ", "bold"), told(progress))]
+    if why_none:
+        return Group(lines[0].append(f"; {why_none}", "yellow"))
     for one in results:
         said = (
             json.dumps(one.value, ensure_ascii=False) if one.error is None else f"{one.error.code} {one.error.message}"
         )
         cut = said if len(said) <= MAX_SHOWN_CHARACTERS else f"{said[: MAX_SHOWN_CHARACTERS - 1]}…"
         lines.append(Text.assemble(f"  {one.extractor}  {one.url}\n    ", (cut, "" if one.error is None else "red")))
+    more = progress.failed - sum(one.error is not None for one in results)
+    if more > 0:
+        lines.append(Text(f"  and {more} more failed, each with its error in the export", "red"))
     return Group(*lines, Text(hint))
 
 

@@ -196,7 +196,8 @@ class CrawlSession:
         if crawl.extraction is not None:
             console.print()
             hint = crawl_extractors.export_hint(crawl.id, self._data.root, stack_stays=not self._ends_stack)
-            console.print(crawl_extractors.render(crawl.extraction, results, hint), soft_wrap=True)
+            why = crawl_extractors.unmatched(crawl.extraction, crawl.extractors, summary.captured)
+            console.print(crawl_extractors.render(crawl.extraction, results, hint, why_none=why), soft_wrap=True)
 
     def _say(self, line: str) -> None:
         self._console.print(Text(line), soft_wrap=True)

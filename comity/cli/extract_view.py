@@ -10,10 +10,13 @@ from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
 from comity.cli.console import output, progress_output
-from comity.cli.errors import BadInput, CliError
+from comity.cli.errors import CliError
+from comity.cli.reading import check_extractor
 from comity.extract import Compilation, Diagnostic, canonical_json, compile, plain  # noqa: A004 - as in `re.compile`
 
 STYLES = {"error": "bold red", "warning": "yellow"}
+SHOWN_DIAGNOSTICS = 20
+"""Of a file that is no KDL there are hundreds, and none tells more than the first. JSON has all."""
 SHOWN_BEFORE = 60
 SHOWN_AFTER = 100
 """Columns of a source line that are shown around a mistake."""
@@ -45,8 +48,7 @@ def run_ir(path: Path, *, as_json: bool) -> int:
 
 
 def _compiled(path: Path) -> Compilation:
-    if not path.is_file():
-        raise BadInput(f"{path}: there is no such file; give the path of an extractor (.kdl)")
+    check_extractor(path)
     compilation = compile(path)
     if compilation.failure is not None:
         raise CliError(compilation.failure)
@@ -62,13 +64,16 @@ def _facts(path: Path, compilation: Compilation) -> dict[str, Any]:
 
 
 def show_diagnostics(console: Console, path: Path, compilation: Compilation) -> None:
-    """Every diagnostic on its source line, and how many mistakes there are."""
+    """The first diagnostics, each on its source line, and how many mistakes there are."""
     lines: dict[str, list[str]] = {}
-    for one in compilation.diagnostics:
+    for one in compilation.diagnostics[:SHOWN_DIAGNOSTICS]:
         file = one.span.file
         if file not in lines:
             lines[file] = _lines_of(path.parent / PurePosixPath(file))
         console.print(render_diagnostic(one, lines[file]), soft_wrap=True)
+    more = len(compilation.diagnostics) - SHOWN_DIAGNOSTICS
+    if more > 0:
+        console.print(Text(f"and {more} more"))
     errors = sum(one.severity == "error" for one in compilation.diagnostics)
     if errors:
         console.print(Text(f"{path}: {errors} mistake{'s' if errors > 1 else ''}; nothing was sent"), soft_wrap=True)

@@ -6,6 +6,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from comity.cli.errors import BadInput
+from comity.cli.reading import check_extractor
 from comity.contract.extraction import AddExtractor
 from comity.extract import compile, folder_loader  # noqa: A004 - as in `re.compile`
 
@@ -23,8 +24,7 @@ def read_extractor(path: Path, *, ident: str | None = None, description: str = "
 
     Mistakes are drawn on standard error, each on its line. Raises BadInput naming the file.
     """
-    if not path.is_file():
-        raise BadInput(f"{path}: there is no such file; give the path of an extractor (.kdl)")
+    check_extractor(path)
     from_disk, modules = folder_loader(path.parent), dict[str, bytes]()
 
     def load(name: str) -> bytes:

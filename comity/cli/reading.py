@@ -3,7 +3,17 @@
 import sys
 from pathlib import Path
 
+from comity.cli.errors import BadInput
+
 STDIN = "-"
+
+
+def check_extractor(path: Path) -> None:
+    """Raises BadInput where the path of an extractor leads to no file."""
+    if path.is_dir():
+        raise BadInput(f"{path}: is a folder, not a file; give the path of an extractor (.kdl)")
+    if not path.is_file():
+        raise BadInput(f"{path}: there is no such file; give the path of an extractor (.kdl)")
 
 
 def head_of(file: str, size_bytes: int) -> bytes:

@@ -16,6 +16,7 @@ from rich.text import Text
 
 from comity.cli.attempts import survived
 from comity.cli.audit_view import audit_json, politeness_table
+from comity.cli.console import counted
 from comity.contract.audit import HostAudit
 from comity.contract.ledger import CrawlView, PageState, PageView
 
@@ -125,7 +126,7 @@ def render_summary(
         shown, more = summary.archives[:most_archives], len(summary.archives) - most_archives
         parts += [
             Text(),
-            Text.assemble((f"{len(summary.archives)} archives", "bold"), f" in {folder}" if folder else ""),
+            Text.assemble((counted(len(summary.archives), "archive"), "bold"), f" in {folder}" if folder else ""),
             _ArchiveTable(shown, folder),
         ]
         if more > 0:
@@ -150,8 +151,8 @@ def _headline(summary: Summary) -> Text:
         " ",
         (crawl.state, style),
         f" ({crawl.stop_reason})" if crawl.stop_reason else "",
-        f": {summary.captured} of {len(summary.pages)} pages captured"
-        f" on {summary.hosts} hosts over {summary.levels} levels{took}",
+        f": {summary.captured} of {counted(len(summary.pages), 'page')} captured"
+        f" on {counted(summary.hosts, 'host')} over {counted(summary.levels, 'level')}{took}",
     )
     for one in survived(crawl):
         line.append(f"\nlevel {one.depth}: attempt {one.attempt} {one.ended}, tried again: {one.reason}", "yellow")

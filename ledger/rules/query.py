@@ -7,6 +7,7 @@ from ledger.rules.words import Run, is_unspaced, normalised, runs, terms
 
 MAX_QUERY_CHARACTERS = 400
 MAX_PHRASES = 32
+_QUOTES = str.maketrans(dict.fromkeys("“”„«»「」『』", '"'))
 _PART = re.compile(r'"([^"]*)"?|([^"\s]+)')
 
 
@@ -23,13 +24,22 @@ def parse(text: str) -> tuple[Phrase, ...]:
 
     What stands in quotes is one phrase, and so is anything without a space between: `don't`, `2030-01-31`.
     """
-    quotes = str.maketrans(dict.fromkeys("“”„«»「」『』", '"'))
     found: dict[Phrase, None] = {}
-    for part in _PART.finditer(text.translate(quotes)[:MAX_QUERY_CHARACTERS]):
+    for part in _PART.finditer(_read(text)):
         phrase = _phrase(normalised(part[1] if part[1] is not None else part[2]))
         if phrase is not None:
             found[phrase] = None
     return tuple(found)[:MAX_PHRASES]
+
+
+def has_open_quote(text: str) -> bool:
+    """Whether the last phrase is not closed: it reaches to the end."""
+    return _read(text).count('"') % 2 == 1
+
+
+def _read(text: str) -> str:
+    """What is read of a query, its quotes all of one kind."""
+    return text.translate(_QUOTES)[:MAX_QUERY_CHARACTERS]
 
 
 def _phrase(text: str) -> Phrase | None:

@@ -89,21 +89,42 @@ def open_container(file: BinaryIO) -> Container | Step:
     try:
         package = zipfile.ZipFile(file)
     except (zipfile.BadZipFile, ValueError, NotImplementedError, struct.error) as error:
-        return failed("zip", f"not a readable ZIP: {error}")
+        return failed("zip", "; ".join(filter(None, (f"not a readable ZIP: {error}", cut_off(file)))))
     return Container(file, package, {info.filename: info for info in package.infolist()})
+
+
+def cut_off(file: BinaryIO) -> str:
+    """What is said of a file that begins as a ZIP does and has no end record where one must be (4.3.16); else ""."""
+    file.seek(0)
+    begins = file.read(len(LOCAL_SIGNATURE)) == LOCAL_SIGNATURE
+    size_bytes = file.seek(0, 2)
+    file.seek(max(0, size_bytes - END.size - SHORT_MARK))
+    ends = END_SIGNATURE in file.read()
+    return "it begins like a ZIP, but its end is missing: it was cut off" if begins and not ends else ""
 
 
 def check_zip(container: Container) -> Step:
     """Every member found, whole, and told the same in header and directory. Fills places, sizes and hashes."""
     infos = container.package.infolist()
-    problems = [f"{name}: is there twice" for name in sorted(_repeated(infos))]
-    for info in infos:
-        problems += _locate(container, info)
+    problems = _headers(container)
     for info in infos:
         if info.filename in container.data_at:
             problems += _read_whole(container, info)
     problems += _end(container)
     return judged("zip", f"{len(infos)} members, each whole", problems)
+
+
+def directory_problems(container: Container) -> list[str]:
+    """What headers, directory and its end show to be wrong, without a member being read: a few reads for each."""
+    return [*_headers(container), *_end(container)]
+
+
+def _headers(container: Container) -> list[str]:
+    infos = container.package.infolist()
+    problems = [f"{name}: is there twice" for name in sorted(_repeated(infos))]
+    for info in infos:
+        problems += _locate(container, info)
+    return problems
 
 
 def check_stored(container: Container, *, ours: bool) -> Step:

@@ -11,6 +11,7 @@ DEPLOYMENTS = (
     "extract-pages/extract-pages",
     "trigger-crawl/trigger-crawl",
     "trigger-crawl/nightly",
+    "watch-pages/watch-pages",
     "doctor/doctor",
 )
 DOCTOR = "doctor/doctor"

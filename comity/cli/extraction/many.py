@@ -113,7 +113,7 @@ def _bar(console: Console, pages: int) -> Progress:
         TextColumn("{task.fields[failed]} failed"),
         TimeElapsedColumn(),
         console=console,
-        disable=not console.is_terminal,
+        disable=not console.is_terminal or sys.stdout.isatty(),  # on one terminal the results show how far it is
         transient=True,
     )
     bar.add_task("pages", total=pages, failed=0)

@@ -45,7 +45,7 @@ def told(found: Result | Failure, *, before: str = "") -> list[str]:
 
 def _written(program: Program, job: Job, found: Result | Failure, *, kind: str, rows: str | None) -> int:
     if kind == "json":
-        print(json.dumps(plain_outcome(found), indent=2, ensure_ascii=False))
+        print(json.dumps(plain_outcome(found), indent=2, ensure_ascii=False), flush=True)
     else:
         writer = writer_of(kind, sys.stdout, program.extractor, rows)
         writer.write(Outcome(job, found))

@@ -3,8 +3,9 @@
 from pathlib import Path
 
 from comity.cli.console import progress_output
-from comity.cli.errors import BadInput, CliError
+from comity.cli.errors import CliError
 from comity.cli.extract_view import show_diagnostics
+from comity.cli.reading import check_extractor
 from comity.extract import Failure, Program, compile  # noqa: A004 - as in `re.compile`
 
 MISTAKES = 1
@@ -16,8 +17,7 @@ def ready_program(path: Path) -> Program | None:
 
     Raises BadInput for no such file, CliError for one that cannot be read or prepared.
     """
-    if not path.is_file():
-        raise BadInput(f"{path}: there is no such file; give the path of an extractor (.kdl)")
+    check_extractor(path)
     compilation = compile(path)
     if compilation.failure is not None:
         raise CliError(compilation.failure)

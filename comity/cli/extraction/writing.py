@@ -54,12 +54,12 @@ class JsonArray(Writer):
     _begun = False
 
     def write(self, outcome: Outcome) -> None:
-        self.to.write(",\n" if self._begun else "[\n")
+        # The comma stands before and not behind: each line is whole, whatever is told on the same terminal after it.
+        self.line(("," if self._begun else "[\n") + json.dumps(_numbered(outcome), ensure_ascii=False))
         self._begun = True
-        self.to.write(json.dumps(_numbered(outcome), ensure_ascii=False))
 
     def end(self) -> None:
-        self.line("\n]" if self._begun else "[]")
+        self.line("]" if self._begun else "[]")
 
 
 class Csv(Writer):

@@ -24,7 +24,10 @@ def run_replay(what: Sequence[str], data: DataFolder, *, open_browser: bool) -> 
     Raises BadInput for what is neither archives nor a crawl, NoStack, CliError where the player is missing.
     """
     player = find_player()
-    server = ReplayServer(player, find_shelf(what, data))
+    shelf = find_shelf(what, data)
+    for line in shelf.damaged:
+        print(line, file=sys.stderr, flush=True)
+    server = ReplayServer(player, shelf)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _interrupt)
     try:
@@ -41,8 +44,11 @@ def run_replay(what: Sequence[str], data: DataFolder, *, open_browser: bool) -> 
 def find_shelf(what: Sequence[str], data: DataFolder) -> Shelf:
     """The archives that were named, or those of the crawl whose id was given."""
     files = [Path(name).expanduser() for name in what]
-    if len(what) == 1 and not files[0].exists() and _CRAWL_ID.fullmatch(what[0]):
-        return _crawl(what[0], data)
+    crawls = [name for name, file in zip(what, files, strict=True) if not file.exists() and _CRAWL_ID.fullmatch(name)]
+    if crawls and len(what) > 1:
+        raise BadInput(f"{crawls[0]}: is a crawl's id; give files or one crawl, not both")
+    if crawls:
+        return _crawl(crawls[0], data)
     return shelf_of_files(
         [archive for name, file in zip(what, files, strict=True) for archive in _archives(name, file)]
     )

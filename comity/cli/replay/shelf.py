@@ -1,18 +1,24 @@
 """What there is to replay: pages and the archives that they are in, from files or from a crawl in the ledger."""
 
 import json
+import struct
 import zipfile
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from comity.archive.verify.container import Container, cut_off, directory_problems
+from comity.cli.console import counted
 from comity.cli.errors import BadInput
 from comity.cli.summary import path_of
 from comity.contract.ledger import CrawlView, PageView
 
 PAGE_LISTS = ("pages/pages.jsonl", "pages/extraPages.jsonl")
+UNREADABLE = (zipfile.BadZipFile, zlib.error, struct.error, ValueError, EOFError, RuntimeError)
+"""What `zipfile` raises for bytes that are no ZIP, and for members that are broken, encrypted or oddly packed."""
 
 
 @dataclass(frozen=True)
@@ -31,13 +37,16 @@ class Shelf:
     title: str
     items: tuple[Item, ...]
     archives: tuple[Path, ...]
+    damaged: tuple[str, ...] = ()
+    """A line for each archive whose ZIP is not whole, though its pages can be listed."""
 
 
 def shelf_of_files(files: Sequence[Path]) -> Shelf:
     """The pages that these archives name. Raises BadInput naming the file that is no WACZ."""
     archives = tuple(file.resolve() for file in files)
     items = tuple(item for number, file in enumerate(archives) for item in _items(number, file))
-    return Shelf(files[0].name if len(files) == 1 else f"{len(files)} archives", items, archives)
+    title = files[0].name if len(files) == 1 else counted(len(files), "archive")
+    return Shelf(title, items, archives, tuple(line for file in archives if (line := _damage(file))))
 
 
 def shelf_of_crawl(crawl: CrawlView, pages: Sequence[PageView]) -> Shelf:
@@ -78,11 +87,20 @@ def _items(number: int, file: Path) -> list[Item]:
             lists = [package.read(name) for name in PAGE_LISTS if name in package.namelist()]
     except OSError as error:
         raise BadInput(f"{file}: cannot be read ({error.strerror or error})") from None
-    except zipfile.BadZipFile as error:
-        raise BadInput(f"{file}: is not a WACZ: {error}") from None
+    except UNREADABLE as error:
+        with file.open("rb") as opened:
+            raise BadInput(f"{file}: is not a WACZ: {cut_off(opened) or error}") from None
     if not lists:
         raise BadInput(f"{file}: is not a WACZ: it has no {PAGE_LISTS[0]}")
     return [_item(number, page) for data in lists for page in _pages(data)]
+
+
+def _damage(file: Path) -> str:
+    """What is wrong with the ZIP of a file whose pages could be listed. No member is read: that is `verify`'s."""
+    with file.open("rb") as opened, zipfile.ZipFile(opened) as package:
+        problems = directory_problems(Container(opened, package, {}))
+    more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+    return f"{file}: is damaged: {problems[0]}{more}; `comity verify` tells all" if problems else ""
 
 
 def _pages(data: bytes) -> list[dict[str, Any]]:

@@ -34,7 +34,9 @@ def require_stack(data: DataFolder) -> StackState:
 
 def end_stack(data: DataFolder) -> int:
     """Ends the stack and waits until it is gone; its pid. Raises NoStack, or CliError when it does not end."""
-    state = require_stack(data)
+    state = running_stack(data)
+    if state is None:
+        raise NoStack(f"no stack runs in {data.root}")
     os.kill(state.pid, signal.SIGTERM)
     deadline_s = time.monotonic() + END_BUDGET_S
     while is_held(data):

@@ -29,6 +29,15 @@ class GiveUp:
     window_s: float
 
 
+BAD_SETTINGS = 2
+"""The exit status of a part that its settings do not let start: another try ends the same."""
+
+
+def cannot_start(status: int | None, *, was_ready: bool) -> bool:
+    """Whether a part that ended so is not tried again. One that was ready has settings that let it start."""
+    return status == BAD_SETTINGS and not was_ready
+
+
 def after_death(deaths_at_s: Sequence[float], policy: RestartPolicy) -> StartAgain | GiveUp:
     """What follows the last of `deaths_at_s` (ascending seconds of one clock, the newest death included)."""
     if not deaths_at_s:

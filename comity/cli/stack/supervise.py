@@ -14,7 +14,7 @@ from comity.cli.errors import StackError
 from comity.cli.stack import logs, processes
 from comity.cli.stack.parts import FileReady, Part
 from comity.cli.stack.readiness import Readiness
-from comity.cli.stack.restart import GiveUp, RestartPolicy, after_death
+from comity.cli.stack.restart import GiveUp, RestartPolicy, after_death, cannot_start
 from comity.cli.stack.state import PartPhase, PartState
 
 TICK_S = 0.1
@@ -117,11 +117,14 @@ class Supervisor:
     def _died(self, running: _Running) -> None:
         """Ends the parts that cannot outlive it, and decides when they start again."""
         assert running.process is not None
-        name = running.part.name
-        how = _how_it_ended(running.process.returncode)
+        name, status = running.part.name, running.process.returncode
+        how = _how_it_ended(status)
         deaths = self._deaths.setdefault(name, [])
         deaths.append(time.monotonic())
         self._clear(running)
+        if cannot_start(status, was_ready=name in self._were_ready):
+            self._change(running, "failed", detail=how)
+            raise StackError(f"{name} cannot start: {logs.last_line(running.log) or how} (see {running.log})")
         decision = after_death(deaths, self._policy if name in self._were_ready else self._first_start)
         if isinstance(decision, GiveUp):
             self._change(running, "failed", detail=how)

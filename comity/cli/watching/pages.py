@@ -259,10 +259,12 @@ def _when(at: object) -> str:
 
 
 def _state(page: "WatchPage") -> str:
+    from comity.cli.console import counted
+
     if page.paused:
         return "paused"
     if page.in_progress:
         return "being visited"
     if page.counters.failures:
-        return f"failed {page.counters.failures} times"
+        return f"failed {counted(page.counters.failures, 'time')}"
     return page.last_outcome or "new"

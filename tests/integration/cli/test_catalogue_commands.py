@@ -8,12 +8,15 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
+from blocks.clients.compiler import CompilerClient
 from blocks.clients.ledger import LedgerClient
 from comity.cli import commands_scripts, commands_targets
 from comity.cli.errors import BadInput
 from comity.cli.main import app
+from tests.fakes.ports import dead_url
 from tests.fakes.prefect_api import FakePrefect
 from tests.integration.ledger.desk import Desk, ledger_at
+from tests.integration.tscompile.conftest import running
 
 A, B, C = "http://127.0.0.2/a", "http://127.0.0.2/b,1", "http://[fd00::2]/c[d]"
 Run = Callable[..., Result]
@@ -25,11 +28,20 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
         yield running
 
 
+@pytest.fixture(scope="module")
+def compiler() -> Iterator[str]:
+    """Where a real script compiler listens."""
+    with running() as service:
+        yield str(service.client.base_url)
+
+
 @pytest.fixture
-def run(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Run:
+def run(desk: Desk, compiler: str, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Runs a command that is to succeed; its output."""
     for module in (commands_targets, commands_scripts):
         monkeypatch.setattr(module, "ledger_of", lambda data: LedgerClient(desk.url, desk.token, "", timeout_ms=30_000))
+
+    monkeypatch.setattr(commands_scripts, "compiler_of", lambda data: CompilerClient(compiler, "", ""))
 
     def comity(*arguments: str, stdin: str | None = None) -> Result:
         return CliRunner().invoke(app, arguments, input=stdin)
@@ -141,3 +153,35 @@ def test_scripts_that_are_unknown_or_wrong_change_nothing(desk: Desk, run: Run, 
     assert desk.get("/api/scripts")["scripts"] == []
     said(run("scripts", "add", str(path), "--phase", "preload"))
     assert "no version 2" in refused(run("scripts", "show", "look", "--version", "2"))
+
+
+def test_script_that_does_not_compile_is_refused_with_its_places(desk: Desk, run: Run, tmp_path: Path) -> None:
+    good, wrong = tmp_path / "good.ts", tmp_path / "look.ts"
+    good.write_text("const a: number = 1;\n")
+    wrong.write_text("1;\nconst a: number = 'x';\n  nosuch();\n")
+    result = run("scripts", "add", str(wrong), "--phase", "behavior")
+    assert refused(result) == f"{wrong}: does not compile (2 mistakes); nothing was added"
+    assert f"{wrong}:2:7: TS2322 Type 'string' is not assignable to type 'number'." in result.stderr
+    assert f"{wrong}:3:3: TS2304 Cannot find name 'nosuch'" in result.stderr
+    assert f"{wrong}: does not compile" in refused(run("scripts", "import", str(tmp_path), "--phase", "behavior"))
+    assert desk.get("/api/scripts")["scripts"] == []
+    wrong.write_text("const a = 2;\n")
+    result = run("scripts", "import", str(tmp_path), "--phase", "behavior")
+    assert "2 new versions" in said(result)  # a crawl may name one of them; those that name none are warned of
+    assert "crawls that name no script will fail" in result.stderr
+    assert "comity scripts disable good" in result.stderr
+    wrong.write_text("const b = 2;\n")
+    result = run("scripts", "add", str(wrong), "--phase", "behavior")
+    assert "1 new version, 0 were" in said(result)
+    assert result.stderr == ""
+
+
+def test_without_a_compiler_a_script_is_added_unchecked_and_that_is_said(
+    desk: Desk, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nobody = dead_url()
+    monkeypatch.setattr(commands_scripts, "compiler_of", lambda data: CompilerClient(nobody, "", ""))
+    (tmp_path / "look.ts").write_text("nosuch();\n")
+    result = run("scripts", "add", str(tmp_path / "look.ts"), "--phase", "behavior")
+    assert "1 new version" in said(result)
+    assert f"not checked whether what is added compiles: script compiler {nobody}" in result.stderr

@@ -47,6 +47,8 @@ def test_results_keep_the_order_of_the_file_over_hosts(run: Run, web: Web, other
     name = kept(tmp_path, "https://example.invalid/{id}")
     done = run(tmp_path, name, "--urls", "urls.txt", "--allow-private-hosts", "--ignore-robots", "--json")
     assert [one["value"]["title"] for one in json.loads(done.stdout)] == ["slow", "quick"]
+    begin, first, second, end, rest = done.stdout.split("\n")
+    assert (begin, first[:8], second[:9], end, rest) == ("[", '{"page":', ',{"page":', "]", "")
     assert (web.paths, other_web.paths) == (["/1"], ["/1"])
     assert "robots.txt is not asked" in done.stderr
 

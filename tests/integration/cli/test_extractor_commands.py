@@ -13,9 +13,11 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from blocks.clients.ledger import LedgerClient
-from comity.cli import commands_export, commands_extractors
+from comity.cli import commands_export, commands_extractors, crawl_calls, crawl_extractors
 from comity.cli.errors import BadInput, CliError
 from comity.cli.main import app
+from comity.contract.extraction import ExtractorChoice
+from comity.contract.ledger import StartCrawl
 from tests.fakes.extractor_programs import VERSION, program
 from tests.fakes.prefect_api import FakePrefect
 from tests.integration.ledger.desk import Desk, Json, ledger_at
@@ -225,3 +227,25 @@ def test_an_export_of_no_crawl_of_none_and_of_half_of_one(desk: Desk, run: Run, 
     assert isinstance(result.exception, CliError)
     assert "1 more wait" in str(result.exception)
     assert len((tmp_path / "half.jsonl").read_text().splitlines()) == 1
+
+
+def test_first_results_are_some_that_gave_something_and_some_that_failed(desk: Desk, extracted: str) -> None:
+    with LedgerClient(desk.url, desk.token, "", timeout_ms=30_000) as ledger:
+        found = crawl_extractors.first_results(ledger, extracted)
+    assert [one.state for one in found] == ["extracted"] * 3 + ["failed"]
+
+
+def test_unknown_extractor_and_script_of_a_crawl_name_the_command_that_lists_them(desk: Desk) -> None:
+    wrong = StartCrawl(
+        seeds=["http://127.0.0.2/"], scripts=["nosuch"], extractors=[ExtractorChoice(id="none", url_pattern=".")]
+    )
+    told = []
+    with LedgerClient(desk.url, desk.token, "", timeout_ms=30_000) as ledger:
+        for request in (wrong, wrong.model_copy(update={"scripts": []})):
+            with pytest.raises(BadInput) as refusal:
+                crawl_calls.start(ledger, request, datetime.now(UTC), print)
+            told.append(str(refusal.value))
+    assert told == [
+        "--script: no script 'nosuch' in the catalogue; `comity scripts list` shows them",
+        "--extractor: no extractor 'none' in the catalogue; `comity extractors list` shows them",
+    ]

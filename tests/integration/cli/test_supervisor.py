@@ -205,6 +205,16 @@ def test_a_part_that_cannot_live_ends_the_start_naming_it_and_its_log(start: Cal
     assert marked_pids(str(stack.data.root)) == []
 
 
+def test_a_part_with_bad_settings_is_not_tried_again(start: Callable[..., TinyStack]) -> None:
+    stack = start("--refuse")
+    _, said = stack.process.communicate(timeout=READY_BUDGET_S)
+    log = stack.data.logs / "server.log"
+    assert stack.process.returncode == 1
+    assert said.strip().splitlines()[-1] == (f"comity: server cannot start: SERVER_PORT: must be a number (see {log})")
+    assert log.read_text().count("SERVER_PORT") == 1
+    assert marked_pids(str(stack.data.root)) == []
+
+
 def test_down_ends_the_stack_and_names_its_pid(start: Callable[..., TinyStack]) -> None:
     stack = start()
     stack.ready_line()

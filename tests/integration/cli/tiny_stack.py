@@ -1,8 +1,8 @@
-"""`python -m tests.integration.cli.tiny_stack DATA [--crash]`: the real supervisor over two tiny parts.
+"""`python -m tests.integration.cli.tiny_stack DATA [--crash|--refuse]`: the real supervisor over two tiny parts.
 
 `server` answers /healthz and keeps a grandchild that ignores SIGTERM in a session of its own; `helper`
 restarts with it, and has a child that takes its time to end and notes what the helper did meanwhile. With --crash the
-server ends as soon as it starts.
+server ends as soon as it starts, with --refuse too, but with the status for bad settings.
 """
 
 import sys
@@ -62,13 +62,14 @@ while True:
 """
 
 CRASHER = "import sys; sys.exit('the server cannot read its settings')"
+REFUSER = "import sys; print('SERVER_PORT: must be a number'); sys.exit(2)"
 
 
 def plan(data: DataFolder) -> StackPlan:
     port = keep_ports(["server"], data.ports)["server"]
     env = prefect_env.inherited() | {DATA_VARIABLE: str(data.root), MARKER: str(data.root)}
     ready = FileReady(data.run / "helper.ready")
-    program = CRASHER if "--crash" in sys.argv else SERVER
+    program = CRASHER if "--crash" in sys.argv else REFUSER if "--refuse" in sys.argv else SERVER
     url = f"http://127.0.0.1:{port}"
     parts = [
         Part("server", (sys.executable, "-c", program, str(port)), env, HttpReady(f"{url}/healthz")),

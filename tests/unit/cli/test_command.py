@@ -29,6 +29,12 @@ def comity(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
         (("up", "--allow-private", "10.0.0.1/8"), "--allow-private: '10.0.0.1/8' is not a range"),
         (("targets", "add", "example.org"), "'example.org' is not a URL"),
         (("audit",), "give a crawl's id, or --all"),
+        (("replay", "c0123456789abcdef", "c0123456789abcde0"), "give files or one crawl, not both"),
+        (("extract", "check", "."), ".: is a folder, not a file"),
+        (("extract", "run", "."), ".: is a folder, not a file"),
+        (("extractors", "add", "."), ".: is a folder, not a file"),
+        (("extract", "export", "c1", "-o", "o.xls"), "says no form; name a .csv, .jsonl or .parquet file, or --format"),
+        (("extract", "export", "c1", "-o", "o"), "says no form"),
         (("audit", "c1", "--all"), "give a crawl's id, or --all"),
         (("blocks", "init"), "--ledger-url: give it, or set COMITY_LEDGER_URL"),
     ],
@@ -47,7 +53,8 @@ def test_bad_input_is_one_line_with_exit_2_and_starts_nothing(
     "arguments",
     [
         ("status",),
-        ("down",),
+        ("extract", "export", "c1", "-o", "o.JSONL"),
+        ("extract", "export", "c1", "-o", "o.xls", "--format", "csv"),
         ("cancel", "c1"),
         ("audit", "--all"),
         ("targets", "list"),
@@ -64,6 +71,11 @@ def test_without_a_stack_the_command_that_starts_one_is_named(tmp_path: Path, ar
     assert done.returncode == 1
     assert "comity up" in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_down_without_a_stack_says_where_there_is_none(tmp_path: Path) -> None:
+    done = comity("down", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (1, f"comity: no stack runs in {tmp_path / 'data'}\n")
 
 
 def test_help_loads_neither_prefect_nor_a_service(tmp_path: Path) -> None:

@@ -91,3 +91,13 @@ def test_source_cannot_give_orders_to_a_terminal(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert "\x1b" not in done.stdout
     assert "\u202e" not in done.stdout
+
+
+def test_only_the_first_mistakes_of_many_are_drawn(tmp_path: Path) -> None:
+    done = comity("extract", "check", kept(tmp_path, "{ a; = (b\n" * 200), cwd=tmp_path)
+    assert done.returncode == 1
+    drawn = [line for line in done.stdout.splitlines() if ": error E_" in line]
+    [more] = [line for line in done.stdout.splitlines() if line.startswith("and ")]
+    every = json.loads(comity("extract", "check", "--json", "page.kdl", cwd=tmp_path).stdout)["diagnostics"]
+    assert (len(drawn), more) == (20, f"and {len(every) - 20} more")
+    assert f"{len(every)} mistakes" in done.stdout.splitlines()[-1]

@@ -218,3 +218,31 @@ def test_command_prints_its_address_serves_and_ends_on_interrupt(tmp_path: Path)
         _, told = process.communicate(timeout=30)
     assert process.returncode == 0
     assert "Traceback" not in told
+
+
+def test_cut_archive_is_refused_as_cut_off(tmp_path: Path) -> None:
+    path = wacz(tmp_path / "half.wacz", {"url": "http://a.test/"})
+    path.write_bytes(path.read_bytes()[:-30])
+    with pytest.raises(BadInput, match="begins like a ZIP, but its end is missing: it was cut off"):
+        shelf_of_files([path])
+
+
+def test_damaged_archive_is_shown_and_named(tmp_path: Path) -> None:
+    path = wacz(tmp_path / "one.wacz", {"url": "http://a.test/"})
+    with zipfile.ZipFile(path, "a") as package:
+        package.writestr("archive/data.warc", "WARC/1.1")
+    assert shelf_of_files([path]).damaged == ()
+    data = bytearray(path.read_bytes())
+    data[data.index(b"archive/data.warc")] ^= 1
+    path.write_bytes(data)
+    shelf = shelf_of_files([path])
+    assert [item.url for item in shelf.items] == ["http://a.test/"]
+    [line] = shelf.damaged
+    assert line.startswith(f"{path}: is damaged: archive/data.warc: header and directory disagree on its name")
+
+
+def test_files_and_a_crawl_do_not_go_together(tmp_path: Path) -> None:
+    path, data = wacz(tmp_path / "one.wacz", {"url": "http://a.test/"}), DataFolder(tmp_path / "data")
+    with pytest.raises(BadInput, match="c0123456789abcdef: is a crawl's id; give files or one crawl, not both"):
+        find_shelf([str(path), "c0123456789abcdef"], data)
+    assert find_shelf([str(path), str(path)], data).title == "2 archives"

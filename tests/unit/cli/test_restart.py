@@ -1,6 +1,6 @@
 import pytest
 
-from comity.cli.stack.restart import GiveUp, RestartPolicy, StartAgain, after_death
+from comity.cli.stack.restart import GiveUp, RestartPolicy, StartAgain, after_death, cannot_start
 
 POLICY = RestartPolicy(first_delay_s=0.5, longest_delay_s=3.0, limit=5, window_s=100.0)
 
@@ -25,3 +25,10 @@ def test_what_follows_a_death(deaths_at_s: list[float], decision: object) -> Non
 def test_a_decision_without_a_death_is_refused() -> None:
     with pytest.raises(ValueError, match="needs the death"):
         after_death([], POLICY)
+
+
+@pytest.mark.parametrize(
+    ("status", "was_ready", "final"), [(2, False, True), (2, True, False), (1, False, False), (-9, False, False)]
+)
+def test_bad_settings_are_not_tried_again(status: int, was_ready: bool, final: bool) -> None:
+    assert cannot_start(status, was_ready=was_ready) is final

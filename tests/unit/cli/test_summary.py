@@ -38,7 +38,7 @@ def test_pages_are_grouped_by_outcome_and_reason() -> None:
 
 def test_summary_says_what_a_person_wants_to_know() -> None:
     text = shown("succeeded", stop_reason="max_depth", finished_at=at(42))
-    assert "succeeded (max_depth): 2 of 5 pages captured on 1 hosts over 2 levels in 42 s" in text
+    assert "succeeded (max_depth): 2 of 5 pages captured on 1 host over 2 levels in 42 s" in text
     for said in ("http_error: 404", "/data/a b.wacz", "s3://bucket/b.wacz", ADDRESSES["ledger"], "so it is"):
         assert said in text
 

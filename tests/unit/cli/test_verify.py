@@ -39,3 +39,12 @@ def test_file_that_cannot_be_read_is_bad_input(tmp_path: Path) -> None:
         run_verify(tmp_path / "missing.wacz", as_json=False)
     with pytest.raises(BadInput, match="cannot be read"):
         run_verify(tmp_path, as_json=False)
+
+
+def test_cut_archive_is_called_cut_off(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, whole = tmp_path / "half.wacz", package(tmp_path)
+    for data, cut in ((whole[: len(whole) // 2], True), (b"no ZIP", False)):
+        path.write_bytes(data)
+        assert run_verify(path, as_json=True) == 1
+        reason = json.loads(capsys.readouterr().out)["steps"][0]["reason"]
+        assert ("it begins like a ZIP, but its end is missing: it was cut off" in reason) is cut

@@ -156,10 +156,18 @@ def test_reason_is_one_line_within_the_ledgers_limit() -> None:
 
 def test_diagnostics_are_counted_and_the_first_five_quoted() -> None:
     many = [Diagnostic(file="a.ts", line=n, col=2, code="TS1", message=f"m{n}") for n in range(1, 7)]
-    assert diagnostics_reason(many[:1]) == "1 diagnostic: TS1 a.ts(1,2): m1"
-    assert diagnostics_reason(many[:5]).endswith("TS1 a.ts(5,2): m5")
-    assert diagnostics_reason(many).endswith("TS1 a.ts(5,2): m5; and 1 more")
+    out = "; to leave a out: comity scripts disable a"
+    assert diagnostics_reason(many[:1]) == f"1 diagnostic: TS1 a.ts(1,2): m1{out}"
+    assert diagnostics_reason(many[:5]).endswith(f"TS1 a.ts(5,2): m5{out}")
+    assert diagnostics_reason(many).endswith(f"TS1 a.ts(5,2): m5; and 1 more{out}")
     assert diagnostics_reason([Diagnostic(code="TS5", message="m")]) == "1 diagnostic: TS5: m"
+
+
+def test_way_out_is_told_of_scripts_of_the_catalogue_also_behind_long_messages() -> None:
+    own = Diagnostic(file="inline-a.ts", line=1, col=2, code="TS1", message="m")
+    assert diagnostics_reason([own]) == "1 diagnostic: TS1 inline-a.ts(1,2): m"
+    long = [Diagnostic(file=f"{'a' * 64}.ts", line=9999, col=999, code="TS12345", message="m" * 4000)] * 9
+    assert step_reason("compile", diagnostics_reason(long)).endswith(f"comity scripts disable {'a' * 64}")
 
 
 # --- scripts
