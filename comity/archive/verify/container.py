@@ -89,7 +89,7 @@ def open_container(file: BinaryIO) -> Container | Step:
     try:
         package = zipfile.ZipFile(file)
     except (zipfile.BadZipFile, ValueError, NotImplementedError, struct.error) as error:
-        return failed("zip", "; ".join(filter(None, (f"not a readable ZIP: {error}", cut_off(file)))))
+        return failed("zip", f"not a readable ZIP: {cut_off(file) or error}")
     return Container(file, package, {info.filename: info for info in package.infolist()})
 
 
