@@ -119,6 +119,7 @@ class PageReport:
             retry_after_ms=None if isinstance(report, Rehearsed) else report.retry_after_ms,
             spread=spread,
             prices=prices,
+            problem=self._problem(),
         )
 
     def _next_state(self, meaning: Meaning, due: Due, now: datetime) -> dict[str, Any]:
