@@ -141,7 +141,7 @@ class Settings(BaseSettings):
     watch_visits_per_s: Annotated[float, Field(gt=0, le=100_000)] = 100
     """Visits that may begin, all watchers together: after an outage everything is late at once."""
     watch_visits_per_day: Annotated[float, Field(gt=0, le=1e9)] | None = None
-    """What revisits are divided from; left out, one visit for each page."""
+    """What revisits are divided from; left out, one visit for each page without a fixed interval. Those are on top."""
     watch_min_interval_s: Annotated[int, Field(ge=60, le=366 * 86_400)] = 900
     watch_max_interval_s: Annotated[int, Field(ge=60, le=366 * 86_400)] = 30 * 86_400
     """Bounds of the time between two visits, for pages that have none of their own."""

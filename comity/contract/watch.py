@@ -280,7 +280,7 @@ class ListedPages(Answer):
 class Freshness(Answer):
     """`GET /api/watch/lists/{id}/freshness`: how old what a list shows is.
 
-    `late` pages are due and were not visited; `never` were not visited yet; `failing` failed as often as is told.
+    `late` pages are due and were not visited; `never` were not visited yet; the last visit of `failing` ones failed.
     `visitedWithinHour` and `…Day` count pages, ages are those of their last visits that came to something.
     """
 

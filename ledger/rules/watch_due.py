@@ -49,8 +49,9 @@ class Bounds:
 
 @dataclass(frozen=True)
 class DueFacts:
-    """A visit that was just reported. `failures` are those in a row, this one counted. `rate` is what was learnt up to
-    now. `last_success_at` is the visit before. `lists` hold the page. `spread` is a random number below 1."""
+    """A visit that was just reported. `failures` are those in a row, this one counted, which failed by `problem`.
+    `rate` is what was learnt up to now. `last_success_at` is the visit before. `lists` hold the page. `spread` is a
+    random number below 1."""
 
     now: datetime
     settings: WatchSettings
@@ -63,6 +64,7 @@ class DueFacts:
     retry_after_ms: int | None
     spread: float
     prices: Prices = USUAL
+    problem: str | None = None
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,12 @@ def bounds_of(settings: WatchSettings, deployment: Bounds) -> Bounds:
     return Bounds(min(least, most), max(least, most))
 
 
+def watched(settings: WatchSettings, deployment: Bounds, rate: ChangeRate, lists: int) -> Watched:
+    """The page as the rules of revisits see it."""
+    bounds = bounds_of(settings, deployment)
+    return Watched(rate, max(1.0, float(lists)), DayBounds(bounds.least / DAY, bounds.most / DAY))
+
+
 def next_due(facts: DueFacts) -> Due:
     """The next time of a page whose visit is over."""
     bounds = bounds_of(facts.settings, facts.bounds)
@@ -98,9 +106,16 @@ def next_due(facts: DueFacts) -> Due:
     if facts.outcome == "first":
         again = min(LOOK_AGAIN, bounds.most)
         return Due(facts.now + again, "a second look tells what changes by itself", kept)
-    page = Watched(rate, max(1.0, float(facts.lists)), DayBounds(bounds.least / DAY, bounds.most / DAY))
+    page = watched(facts.settings, facts.bounds, rate, facts.lists)
     rests_until = None if not facts.retry_after_ms else facts.now + timedelta(milliseconds=facts.retry_after_ms)
-    found = next_visit(page, facts.prices.price, now=facts.now, failures=facts.failures, rests_until=rests_until)
+    found = next_visit(
+        page,
+        facts.prices.price,
+        now=facts.now,
+        failures=facts.failures,
+        problem=facts.problem,
+        rests_until=rests_until,
+    )
     at = found.due_at if found.due_at == rests_until else _jittered(facts, bounds, found.due_at)
     return Due(at, found.because, kept, rate.per_day)
 

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from comity.contract.watch import Freshness
 
 PageFacts = tuple[bool, datetime | None, datetime | None, bool]
-"""Paused, due at, last success, told to be failing."""
+"""Paused, due at, last success, whether its last visit failed."""
 HOUR, DAY, MILLISECOND = timedelta(hours=1), timedelta(days=1), timedelta(milliseconds=1)
 
 

@@ -116,6 +116,7 @@ class PageReport:
             retry_after_ms=None if isinstance(report, Rehearsed) else report.retry_after_ms,
             spread=spread,
             prices=prices,
+            problem=self._problem(),
         )
         due = watch_due.next_due(facts)
         because = watch_skip.because_of_us(report.reason) if isinstance(report, Skipped) else None

@@ -14,7 +14,8 @@ USUAL_BOUNDS = Bounds(timedelta(minutes=15), timedelta(days=30))
 @dataclass(frozen=True)
 class WatchTerms:
     """`visits_a_second`: so many begin, all workers together. `visits_a_day`: what revisits are divided from; None is
-    one for each page. `canaries`: overrides of pages' settings by their name, `canary_visits` of the workers' own.
+    one for each page; fixed intervals are visited on top. `canaries`: overrides of pages' settings by their name,
+    `canary_visits` of the workers' own.
 
     `contents_kept` are those of each page, the one that it is compared with among them; history and evidence are kept
     for `history_days`.

@@ -134,16 +134,16 @@ def listed(
 
 
 def freshness_facts(tx: Tx, list_id: str) -> Iterator[tuple[bool, datetime | None, datetime | None, bool]]:
-    """Of each page of a list: paused, due at, last success, told to be failing."""
+    """Of each page of a list: paused, due at, last success, whether its last visit failed."""
     query = (
-        select(WatchPage.paused, WatchDue.due_at, WatchState.last_success_at, WatchState.failing_told)
+        select(WatchPage.paused, WatchDue.due_at, WatchState.last_success_at, WatchState.failures)
         .join(WatchMember, WatchMember.page_id == WatchPage.id)
         .outerjoin(WatchDue, WatchDue.page_id == WatchPage.id)
         .outerjoin(WatchState, WatchState.page_id == WatchPage.id)
         .where(WatchMember.list_id == list_id)
     )
-    for paused, due_at, success_at, failing in tx.execute(query.execution_options(yield_per=1000)):
-        yield bool(paused), due_at, success_at, bool(failing)
+    for paused, due_at, success_at, failures in tx.execute(query.execution_options(yield_per=1000)):
+        yield bool(paused), due_at, success_at, bool(failures)
 
 
 def _foreign(organization: str, organizations: Sequence[str] | None) -> bool:

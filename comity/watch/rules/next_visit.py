@@ -5,8 +5,10 @@ from datetime import datetime, timedelta
 
 from comity.watch.rules.revisit import Price, Watched, best_interval_days
 
-BACK_OFF_FACTOR = 2.0
-MOST_BACK_OFF_DAYS = 7.0
+MINUTE, HOUR = 1 / 1_440, 1 / 24
+BACK_OFF_DAYS = (5 * MINUTE, 30 * MINUTE, 2 * HOUR, 6 * HOUR, 1.0)
+"""After the first failure in a row, the second, and so on; the last one from then on. A page that broke is told soon,
+one that is gone costs its site a visit a day, and a recovery is found within a day."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,20 +20,24 @@ class NextVisit:
 
 
 def next_visit(
-    page: Watched, price: Price, *, now: datetime, failures: int = 0, rests_until: datetime | None = None
+    page: Watched,
+    price: Price,
+    *,
+    now: datetime,
+    failures: int = 0,
+    problem: str | None = None,
+    rests_until: datetime | None = None,
 ) -> NextVisit:
     """When a page that was just visited is due again.
 
-    `failures` in a row double the interval each time, up to a week, and never beyond the page's bounds.
-    `rests_until`: what the host asked for; nothing comes before it.
+    After `failures` in a row, the last one by `problem`, that is soon, then later each time (`BACK_OFF_DAYS`), within
+    the page's bounds. `rests_until`: what the host asked for; nothing comes before it.
     """
-    days, because = _interval(page, price)
     if failures:
-        longest = page.bounds.hold(max(days, MOST_BACK_OFF_DAYS))
-        backed_off = min(days * BACK_OFF_FACTOR ** min(failures, 20), longest)
-        if backed_off > days:
-            days = backed_off
-            because = f"{_failed(failures)}, and each failure doubles the wait, up to {span(longest)}"
+        days = page.bounds.hold(BACK_OFF_DAYS[min(failures, len(BACK_OFF_DAYS)) - 1])
+        because = f"{_failed(failures)}{f': {problem}' if problem else ''}; it is tried again after {span(days)}"
+    else:
+        days, because = _interval(page, price)
     due_at = now + timedelta(days=days)
     if rests_until is not None and rests_until > due_at:
         return NextVisit(rests_until, "its host asked to be left alone until then")
@@ -59,7 +65,7 @@ def _interval(page: Watched, price: Price) -> tuple[float, str]:
 
 
 def _failed(failures: int) -> str:
-    return "the last visit failed" if failures == 1 else f"the last {failures} visits failed"
+    return "its last visit failed" if failures == 1 else f"its last {failures} visits failed"
 
 
 def _often(per_day: float) -> str:

@@ -6,6 +6,9 @@ g(x) = 1 - (1 + x) exp(-x). Pages that change faster than their weight pays for 
 and Garcia-Molina, "Effective page refresh policies for web crawlers", ACM TODS 28, 2003; Azar et al., "Tractable
 near-optimal policies for crawling", PNAS 115, 2018). The one price is fitted daily, to the budget and to the visits
 that were really made.
+
+What a person asked for is not paid by the other pages: a fixed interval is outside the budget, and so is what a page's
+longest interval asks for beyond its even share. Otherwise one page a minute takes the day's visits of 1,440 others.
 """
 
 import math
@@ -16,6 +19,8 @@ from comity.watch.rules.change_rate import ChangeRate
 
 PRICE_PRECISION = 1.0005
 LOWEST_PRICE, HIGHEST_PRICE = 1e-12, 1e12
+ROUNDING = 1e-9
+"""Even shares add up to the budget but for the last digits."""
 BUCKETS_AN_OCTAVE = 16
 """Pages whose rate for their weight differs by less than 4.4 % share a bucket, so that a million pages cost a fit no
 more than a few hundred."""
@@ -42,6 +47,11 @@ class Watched:
     rate: ChangeRate
     weight: float
     bounds: Bounds
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether no price moves it."""
+        return self.bounds.least_days >= self.bounds.most_days
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,23 +105,41 @@ def interval_days(page: Watched, price: Price) -> float:
     return page.bounds.hold(best_interval_days(page.rate.per_day, page.weight, price))
 
 
+def counted_a_day(visits_a_day: float, bounds: Bounds, share: float) -> float:
+    """What a page's visits count against the budget, of which each page's even part is `share`.
+
+    What its longest interval asks for beyond that part is made on top.
+    """
+    return visits_a_day - demanded_a_day(bounds, share)
+
+
+def demanded_a_day(bounds: Bounds, share: float) -> float:
+    """Visits a day beyond an even `share` that the longest interval asks for."""
+    return max(0.0, 1 / bounds.most_days - share)
+
+
 def fit_price(pages: Iterable[Watched], visits_a_day: float, before: Price, made_a_day: float | None = None) -> Price:
-    """The price at which `pages` are visited `visits_a_day` times in all.
+    """The price at which those of `pages` that have no fixed interval are visited `visits_a_day` times in all, as
+    `counted_a_day` counts; where there are none it stays as it was.
 
     `made_a_day`: how many there really were lately, where that is known. Pages learn between fits, and their next visit
-    then comes at another time than was planned; the plan makes up for what that gives or takes. Bounds that ask for
-    more visits than there are, or for fewer, leave the highest or lowest price.
+    then comes at another time than was planned; the plan makes up for what that gives or takes. Bounds that allow fewer
+    visits than there are leave the lowest price.
     """
     correction = before.correction
     if made_a_day is not None and visits_a_day > 0:
         ratio = max(made_a_day / visits_a_day, 0.1)
         correction = min(max(correction * ratio**-CORRECTION_STEP, LEAST_CORRECTION), MOST_CORRECTION)
-    groups = _grouped(pages)
+    groups = _grouped(page for page in pages if not page.is_fixed)
+    if not groups:
+        return Price(before.days, correction)
     wanted = visits_a_day * correction
+    share = wanted / sum(group.pages for group in groups)
+    enough = wanted * (1 + ROUNDING)
     low, high = LOWEST_PRICE, HIGHEST_PRICE
     while high / low > PRICE_PRECISION:
         days = math.sqrt(low * high)
-        if _visits(groups, Price(days)) > wanted:
+        if _visits(groups, Price(days), share) > enough:
             low = days
         else:
             high = days
@@ -142,5 +170,9 @@ def _grouped(pages: Iterable[Watched]) -> Sequence[_Group]:
     return list(groups.values())
 
 
-def _visits(groups: Sequence[_Group], price: Price) -> float:
-    return sum(group.pages / group.bounds.hold(best_interval_days(group.rate, group.weight, price)) for group in groups)
+def _visits(groups: Sequence[_Group], price: Price, share: float) -> float:
+    visits = 0.0
+    for group in groups:
+        days = group.bounds.hold(best_interval_days(group.rate, group.weight, price))
+        visits += group.pages * counted_a_day(1 / days, group.bounds, share)
+    return visits

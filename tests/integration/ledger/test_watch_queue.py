@@ -109,6 +109,30 @@ def test_failures_are_told_once_at_the_threshold_and_so_is_the_recovery(watch: W
     assert [one.get("code") for one in watch.history(page_id)] == [None, "E_TIMEOUT", "E_TIMEOUT", "E_TIMEOUT", None]
 
 
+def test_page_that_broke_is_told_within_the_hour_and_counts_as_failing_until_it_is_well(watch: Watch) -> None:
+    list_id = watch.desk.post("/api/watch/lists", {"name": "Harbours"}, 201)["listId"]
+    page_id = watch.add(f"{SITE}/a", lists=[list_id])[0]
+
+    def failing() -> int:
+        found: int = watch.desk.get(f"/api/watch/lists/{list_id}/freshness")["failing"]
+        return found
+
+    watch.done(watch.only(), "first", content=content("x"))
+    watch.wait(SOON_S)
+    gone = {"code": "E_HTTP_STATUS", "reason": "HTTP 404", "httpStatus": 404}
+    watch.done(watch.only(), "failed", **gone)
+    assert failing() == 1
+    assert watch.page(page_id)["next"]["because"].startswith("its last visit failed: HTTP 404; ")
+    for minutes in (16, 32):
+        assert watch.claim() == []
+        watch.wait(minutes * 60)
+        watch.done(watch.only(), "failed", **gone)
+    assert [event["kind"] for event in watch.events(page_id)] == ["failing"]
+    watch.wait(2.2 * 3600)
+    watch.done(watch.only(), "unchanged", content=content("x"))
+    assert failing() == 0
+
+
 def test_host_that_asks_for_rest_gets_it_from_everybody(watch: Watch) -> None:
     watch.add(f"{SITE}/a", f"{SITE}/b")
     watch.done(watch.only(), "failed", retryAfterMs=3_600_000, httpStatus=503)

@@ -88,7 +88,10 @@ def test_first_content_is_looked_at_again_soon() -> None:
 def test_failures_wait_longer_each_time_and_as_long_as_the_site_asks() -> None:
     waits = [_due("failed", failures=failures).at - NOW for failures in (1, 2, 3)]
     assert waits == sorted(waits)
-    assert waits[0] < waits[2]
+    assert waits == [timedelta(minutes=15), timedelta(minutes=30), 2 * HOUR]
+    assert _due("failed", rate=(0.001, 1e6), problem="HTTP 404").because == (
+        "its last visit failed: HTTP 404; it is tried again after 15 min"
+    )
     asked = _due("failed", retry_after_ms=40 * 86_400_000)
     assert asked.at == NOW + 40 * DAY
     assert "asked" in asked.because

@@ -41,15 +41,41 @@ def test_bounds_win_and_are_told(rate: float, price: float, days: float, says: s
     assert visit.because.endswith(says)
 
 
-def test_failures_double_the_wait_up_to_a_week_within_bounds() -> None:
-    usual = next_visit(page(), Price(0.01), now=NOW).due_at - NOW
-    once = next_visit(page(), Price(0.01), now=NOW, failures=1)
-    assert once.due_at - NOW == pytest.approx(2 * usual, abs=timedelta(seconds=1))
-    assert once.because == "the last visit failed, and each failure doubles the wait, up to 7 days"
-    often = next_visit(page(), Price(0.01), now=NOW, failures=500)
-    assert often.due_at == NOW + timedelta(days=7)
-    assert next_visit(page(most=2), Price(0.01), now=NOW, failures=9).due_at == NOW + timedelta(days=2)
-    assert next_visit(page(least=1, most=1), Price(0.01), now=NOW, failures=9).due_at == NOW + timedelta(days=1)
+MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
+
+
+@pytest.mark.parametrize(
+    ("failures", "least", "most", "wait"),
+    [
+        (1, 0.001, 30, 5 * MINUTE),
+        (2, 0.001, 30, 30 * MINUTE),
+        (3, 0.001, 30, 2 * HOUR),
+        (4, 0.001, 30, 6 * HOUR),
+        (5, 0.001, 30, DAY),
+        (500, 0.001, 30, DAY),
+        (1, 1 / 96, 30, 15 * MINUTE),
+        (9, 2, 30, 2 * DAY),
+        (9, 0.001, 0.5, DAY / 2),
+        (1, 0.25, 0.25, 6 * HOUR),
+        (9, 1 / 1440, 1 / 1440, MINUTE),
+    ],
+)
+@pytest.mark.parametrize("price", [1e-9, 0.5, 1e12])
+def test_page_that_failed_is_visited_soon_then_later_each_time_within_bounds(
+    failures: int, least: float, most: float, wait: timedelta, price: float
+) -> None:
+    found = next_visit(page(least=least, most=most), Price(price), now=NOW, failures=failures)
+    assert abs(found.due_at - NOW - wait) < timedelta(milliseconds=1)
+
+
+def test_failure_is_told_with_its_reason() -> None:
+    once = next_visit(page(least=0.001), Price(0.5), now=NOW, failures=1, problem="the site answered 404")
+    assert once.because == "its last visit failed: the site answered 404; it is tried again after 5 min"
+    often = next_visit(page(), Price(0.5), now=NOW, failures=4)
+    assert often.because == "its last 4 visits failed; it is tried again after 6 h"
+    until = NOW + timedelta(hours=1)
+    asked = next_visit(page(), Price(0.5), now=NOW, failures=1, problem="the site answered 503", rests_until=until)
+    assert (asked.due_at, asked.because) == (until, "its host asked to be left alone until then")
 
 
 def test_host_that_asked_for_rest_is_left_alone_until_then() -> None:

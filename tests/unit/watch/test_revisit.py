@@ -77,18 +77,46 @@ def test_bounds_win(bounds: Bounds, days: float) -> None:
     assert interval_days(page(1.0, bounds=bounds), Price(0.5)) == days
 
 
-def test_bounds_and_fixed_intervals_are_paid_from_the_same_budget() -> None:
-    fixed = [page(0.1, bounds=Bounds(0.5, 0.5))] * 3
-    free = [page(0.5)] * 10
-    price = fit_price([*fixed, *free], 12.0, Price(1))
-    assert sum(1 / interval_days(one, price) for one in free) == pytest.approx(6.0, rel=2e-3)
+MINUTE, USUAL = 1 / 1440, Bounds(1 / 96, 30)
 
 
-def test_fit_that_cannot_reach_its_budget_ends_all_the_same() -> None:
-    greedy = [page(1.0, bounds=Bounds(0.1, 0.1))]
-    assert fit_price(greedy, 1.0, Price(1)).days > 1e11
-    assert fit_price(greedy, 1000.0, Price(1)).days < 1e-11
-    assert fit_price([], 5.0, Price(1)).days > 0
+@pytest.mark.parametrize(
+    "asked",
+    [
+        [],
+        [page(1.0, bounds=Bounds(MINUTE, MINUTE))],
+        [page(0.1, bounds=Bounds(30, 30))],
+        [page(0.1, bounds=Bounds(0.5, 0.5))] * 20,
+    ],
+    ids=["none", "a minute", "a month", "many"],
+)
+@pytest.mark.parametrize("budget", [2.0, 7.0, 20.0])
+def test_fixed_intervals_are_outside_the_budget(asked: list[Watched], budget: float) -> None:
+    free = [page(rate, bounds=USUAL) for rate in (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)]
+    price = fit_price([*asked, *free], budget, Price(1))
+    assert sum(1 / interval_days(one, price) for one in free) == pytest.approx(budget, rel=2e-3)
+
+
+@pytest.mark.parametrize(("most_days", "left"), [(2 * MINUTE, 7.0), (1.0, 7.0), (8.0, 7.875)])
+def test_longest_interval_takes_no_more_than_its_even_share(most_days: float, left: float) -> None:
+    free = [page(rate, bounds=USUAL) for rate in (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)]
+    seldom = page(1e-9, bounds=Bounds(MINUTE, most_days))
+    price = fit_price([seldom, *free], 8.0, Price(1))
+    assert interval_days(seldom, price) == most_days
+    assert sum(1 / interval_days(one, price) for one in free) == pytest.approx(left, rel=2e-3)
+
+
+def test_pages_that_all_ask_for_more_than_there_is_get_what_they_asked_for() -> None:
+    pages = [page(rate, bounds=Bounds(MINUTE, 0.1)) for rate in (0.5, 1.0, 5.0)]
+    price = fit_price(pages, 3.0, Price(1))
+    assert [interval_days(one, price) for one in pages] == pytest.approx([0.1, 0.1, 0.1], rel=1e-3)
+
+
+def test_price_stays_where_it_moves_nothing_and_falls_where_bounds_allow_less() -> None:
+    fixed = [page(1.0, bounds=Bounds(0.1, 0.1))]
+    assert fit_price(fixed, 1.0, Price(3.0)).days == 3.0
+    assert fit_price([], 5.0, Price(3.0)).days == 3.0
+    assert fit_price([page(1.0, bounds=Bounds(1, 9))], 5.0, Price(3.0)).days < 1e-11
 
 
 def test_plan_makes_up_for_visits_that_were_not_made() -> None:
