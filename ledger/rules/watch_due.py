@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 
 from comity.contract.watch import Outcome, WatchSettings
 from comity.watch.rules.change_rate import ChangeRate, first_guess, learn
-from comity.watch.rules.next_visit import next_visit
+from comity.watch.rules.next_visit import next_visit, span
 from comity.watch.rules.revisit import Bounds as DayBounds
 from comity.watch.rules.revisit import Price, Watched, worth
 
@@ -118,6 +118,21 @@ def next_due(facts: DueFacts) -> Due:
     )
     at = found.due_at if found.due_at == rests_until else _jittered(facts, bounds, found.due_at)
     return Due(at, found.because, kept, rate.per_day)
+
+
+def due_within(due_at: datetime, bounds: Bounds, *, last_visit_at: datetime, now: datetime) -> datetime:
+    """When a page is due whose bounds were changed: sooner where its longest interval is over by then, never later.
+
+    What was set longer holds from the next visit on.
+    """
+    return min(due_at, max(now, last_visit_at + bounds.most))
+
+
+def because_of_bounds(bounds: Bounds) -> str:
+    """Completes "next visit in 3 h because" where `due_within` has brought the page forward."""
+    if bounds.least == bounds.most:
+        return f"it is set to be visited every {span(bounds.most / DAY)}"
+    return f"its longest interval was set to {span(bounds.most / DAY)}"
 
 
 def after_loss(due_at: datetime, lost: int, *, ended_at: datetime) -> datetime:

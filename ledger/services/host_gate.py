@@ -85,8 +85,9 @@ class HostGateService:
         Raises HostTaken where the host is no longer the holder's, with `stop` where its work is over; Unknown.
         """
         with self._store.writing() as tx:
+            # The crawl's row before the host's, as everywhere: locked in turns, two calls would wait for each other.
+            over = _holder_over(tx, _lease_holder(tx, order.lease_id))
             host, held = _lease_to_change(tx, order.lease_id)
-            over = _holder_over(tx, held.facts.holder)
             now = self._clock()
             if over is None and host.lease_id == held.id:
                 until = host_gate.renewed_until(held.facts, now=now)
@@ -127,12 +128,24 @@ def end_level_leases(tx: Tx, crawl: Crawl, *, at: datetime, in_flight: bool) -> 
             hosts.give_back(tx, host, held, how="work-ended", at=at, touched=True, rests_until=rests_until)
 
 
+def _lease_holder(tx: Tx, lease_id: str) -> Holder:
+    """Whose it is, where it is one of this call's. A job's own ends with `POST /api/watch/queue/…`. Raises Unknown."""
+    holder = hosts.lease_holder(tx, lease_id)
+    if holder is None or _is_of_the_queue(holder):
+        raise Unknown("lease", lease_id)
+    return holder
+
+
 def _lease_to_change(tx: Tx, lease_id: str) -> tuple[LockedHost, HeldLease]:
-    """The lease, where it is one of this call's. A job's own ends with `POST /api/watch/queue/…`. Raises Unknown."""
+    """As `_lease_holder`, with its host locked."""
     found = hosts.with_lease(tx, lease_id)
-    if found is None or (found[1].facts.holder.kind, found[1].facts.holder.key) == (WATCH, QUEUE_KEY):
+    if found is None or _is_of_the_queue(found[1].facts.holder):
         raise Unknown("lease", lease_id)
     return found
+
+
+def _is_of_the_queue(holder: Holder) -> bool:
+    return (holder.kind, holder.key) == (WATCH, QUEUE_KEY)
 
 
 def _check_host(host: str) -> None:

@@ -9,18 +9,22 @@ from comity.contract.watch import AddPages, ChangePage, NewPage, PagesAdded, Vis
 from ledger.clock import Clock
 from ledger.errors import BadInput, Unknown, WrongState
 from ledger.rules.scope import authority, frontier_url
-from ledger.rules.watch_pages import kept_settings, number_of, page_id, url_digest
+from ledger.rules.watch_due import because_of_bounds, bounds_of, due_within
+from ledger.rules.watch_pages import kept_settings, number_of, page_id, settings_of, url_digest
 from ledger.rules.watch_tally import TallyChange
 from ledger.services.watch_contents import WatchContents
 from ledger.services.watch_settings import SettingsCheck
 from ledger.services.watch_terms import WatchTerms
 from ledger.services.watch_views import page_view
-from ledger.store import hosts, watch_lists, watch_pages, watch_queue, watch_reports, watch_tally
+from ledger.store import hosts, watch_lists, watch_pages, watch_price, watch_queue, watch_reports, watch_tally
 from ledger.store.database import Store, Tx
 from ledger.store.models_watch import WatchPage as Row
+from ledger.store.models_watch import WatchState
 
 Organizations = Sequence[str] | None
 MAX_LABELS = 20
+WELL = ("first", "changed", "unchanged", "not-modified")
+"""Outcomes after which a page's own interval says when it is due; after others, the site or the back-off does."""
 
 
 @dataclass(frozen=True)
@@ -105,6 +109,8 @@ class WatchPageService:
                 watch_lists.enter(tx, [(ident, row.id) for ident in order.lists])
             tx.flush()
             self._requeue(tx, row, order, moved=url is not None, forgets=forgets, now=now)
+            if order.settings is not None:
+                self._bring_forward(tx, row, now)
             dropped = watch_reports.forget_content(tx, row.id) if forgets else []
             view = page_view(watch_pages.rows_of(tx, [row])[0])
         for location in dropped:
@@ -210,6 +216,22 @@ class WatchPageService:
             watch_queue.join(tx, [(row.id, host_id, due_at)])
             tally.joins(version, row.organization, due_at)
         watch_queue.refresh(tx, host_ids)
+        watch_tally.apply(tx, tally)
+
+    def _bring_forward(self, tx: Tx, row: Row, now: datetime) -> None:
+        """A page that was well and whose longest interval is shorter now does not wait for the old one to be over."""
+        due, state = watch_queue.due_to_change(tx, row.id), tx.get(WatchState, row.id)
+        if due is None or state is None or state.last_visit_at is None or state.last_outcome not in WELL:
+            return
+        bounds = bounds_of(settings_of(row.settings, self._terms.canaries), self._terms.bounds)
+        at = due_within(due.due_at, bounds, last_visit_at=state.last_visit_at, now=now)
+        if at == due.due_at or watch_queue.pages_in_flight(tx, [row.id]):
+            return
+        tally = TallyChange()
+        tally.moves(row.version, row.organization, due.due_at, at)
+        watch_queue.set_dues(tx, [(row.id, at, 0)])
+        watch_price.explain(tx, [(row.id, because_of_bounds(bounds))])
+        watch_queue.refresh(tx, [due.host_id])
         watch_tally.apply(tx, tally)
 
 

@@ -105,6 +105,12 @@ def know(tx: Tx, authorities: Iterable[str]) -> None:
     dialect.insert_new(tx, Host, [{"authority": one} for one in sorted(set(authorities))], ["authority"])
 
 
+def lease_holder(tx: Tx, lease_id: str) -> Holder | None:
+    """Whose lease it is or was, which never changes. Nothing is locked."""
+    row = tx.execute(_LEASE_BY_ID, {"lease_id": lease_id}).one_or_none()
+    return None if row is None else _held_lease(row).facts.holder
+
+
 def with_lease(tx: Tx, lease_id: str) -> tuple[LockedHost, HeldLease] | None:
     """A lease, live or not, with its host, whose row is locked until the transaction ends.
 

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
+from ledger.store import crawls, hosts
 from tests.fakes.prefect_api import FakePrefect
-from tests.integration.ledger.desk import Desk, Json, ShiftedClock, ledger_at, tried
+from tests.integration.ledger.desk import Desk, Json, ShiftedClock, ledger_at, tried, wait_until
 
 HOST = "127.0.0.2:8000"
 SITE = f"http://{HOST}"
@@ -357,3 +358,21 @@ def test_level_run_with_a_wrong_clock_changes_nothing_for_the_gate(gate: Gate) -
     wrong = tried("lost", submittedAt="2001-01-01T00:00:00Z", finishedAt="2099-01-01T00:00:00Z", leaseId="l1")
     gate.desk.report(crawl, [{**result, "tries": [wrong]}])
     assert _about(gate.ask(crawl, delay=60_000)["waitMs"], 60_000)
+
+
+def test_lease_is_renewed_after_whoever_changes_its_crawl_and_then_the_host(gate: Gate) -> None:
+    """Both rows are locked in one order: a database that has many writers would end one of the two calls otherwise."""
+    crawl = gate.crawl()
+    lease = gate.ask(crawl)
+    with ThreadPoolExecutor(1) as pool:
+        with gate.desk.parts.store.writing() as tx:
+            assert crawls.get_to_change(tx, crawl) is not None
+            renewing = pool.submit(gate.renew, lease)
+            if tx.connection().dialect.name == "postgresql":
+                waiting = "SELECT count(*) FROM pg_stat_activity"
+                waiting += " WHERE datname = current_database() AND wait_event_type = 'Lock'"
+                wait_until(
+                    lambda: tx.connection().exec_driver_sql(waiting).scalar_one(), "the renewal waits for the crawl"
+                )
+            assert hosts.to_change(tx, HOST).lease_id == lease["leaseId"]
+        assert renewing.result(60)["expiresInMs"] > 0

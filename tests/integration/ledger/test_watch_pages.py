@@ -248,3 +248,28 @@ def test_metrics_tell_how_the_queue_fares(watch: Watch) -> None:
     assert 'comity_watch_hosts{state="resting"} 1.0' in text
     assert 'comity_watch_pages{place="queued",version="2"}' in text
     assert 'comity_watch_reports_total{outcome="first"}' in text
+
+
+def test_shorter_interval_holds_at_once_and_a_longer_one_from_the_next_visit_on(watch: Watch) -> None:
+    page_id = watch.add(f"{SITE}/a", settings={"fixedIntervalMs": 30 * 86_400_000})[0]
+    watch.done(watch.only(), "first", content=content("x"))
+    watch.wait(601)
+    watch.done(watch.only(), "unchanged")
+    watch.wait(3_600)
+    assert watch.claim() == []
+    due_at = watch.page(page_id)["next"]["dueAt"]
+    watch.change(page_id, settings={"fixedIntervalMs": 60 * 86_400_000})
+    assert watch.page(page_id)["next"]["dueAt"] == due_at
+    watch.change(page_id, settings={"fixedIntervalMs": 7_200_000})
+    assert watch.page(page_id)["next"]["because"] == "it is set to be visited every 2 h"
+    assert watch.claim() == []
+    watch.wait(3_700)
+    assert watch.only()["pageId"] == page_id
+
+
+def test_shorter_interval_hurries_no_page_whose_visit_failed(watch: Watch) -> None:
+    page_id = watch.add(f"{SITE}/a")[0]
+    watch.done(watch.only(), "skipped", visited=False)
+    due_at = watch.page(page_id)["next"]["dueAt"]
+    watch.change(page_id, settings={"fixedIntervalMs": 60_000})
+    assert watch.page(page_id)["next"]["dueAt"] == due_at

@@ -7,7 +7,7 @@ import pytest
 
 from comity.contract.watch import Outcome, WatchSettings
 from ledger.rules import watch_due, watch_pace, watch_token
-from ledger.rules.watch_due import Bounds, DueFacts, after_loss, next_due
+from ledger.rules.watch_due import Bounds, DueFacts, after_loss, because_of_bounds, due_within, next_due
 from ledger.rules.watch_freshness import freshness
 from ledger.rules.watch_outcome import Known, judge
 from ledger.rules.watch_pace import Pace
@@ -254,3 +254,27 @@ def test_freshness_of_a_list_leaves_out_what_is_paused() -> None:
     assert (found.visited_within_hour, found.visited_within_day) == (1, 1)
     assert (found.oldest_age_ms, found.oldest_late_ms) == (2 * 86_400_000, 3_600_000)
     assert freshness([], now=NOW).mean_age_ms is None
+
+
+@pytest.mark.parametrize(
+    ("due_in_h", "most_h", "at_h"),
+    [
+        (48, 1, 0),  # visited an hour ago: now
+        (48, 0.5, 0),
+        (48, 30, 29),
+        (2, 30, 2),
+        (-1, 30, -1),
+    ],
+)
+def test_page_whose_longest_interval_became_shorter_is_due_sooner_and_never_later(
+    due_in_h: float, most_h: float, at_h: float
+) -> None:
+    hour = timedelta(hours=1)
+    found = due_within(NOW + due_in_h * hour, Bounds(hour, most_h * hour), last_visit_at=NOW - hour, now=NOW)
+    assert found == NOW + at_h * hour
+
+
+def test_reason_tells_a_fixed_interval_from_a_longest_one() -> None:
+    hour = timedelta(hours=1)
+    assert because_of_bounds(Bounds(2 * hour, 2 * hour)) == "it is set to be visited every 2 h"
+    assert because_of_bounds(Bounds(hour, 2 * hour)) == "its longest interval was set to 2 h"
