@@ -8,7 +8,7 @@ trap 'rm -f "$constraint"' EXIT
 echo 'setuptools<70' > "$constraint" # pip runs an old package's setup.py to learn its name, which needs pkg_resources
 for package in html5lib==1.1 kdlquery==1.6.0; do
     [ -f "$folder/$(echo "$package" | sed 's/==/-/').tar.gz" ] && continue
-    PIP_CONSTRAINT=$constraint .venv/bin/python -m pip download -q --no-deps --no-binary :all: "$package" -d "$folder"
+    PIP_CONSTRAINT=$constraint .venv/bin/python -m pip download -q --no-deps --no-binary "${package%%==*}" "$package" -d "$folder"
 done
 # A real site to read, of the Debian package that documents Python: its tutorial alone.
 [ -d "$folder/python-doc" ] || ! command -v apt-get >/dev/null || (
