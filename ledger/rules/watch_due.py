@@ -19,6 +19,8 @@ AFTER_SKIP = timedelta(days=1)
 JITTER = 0.1
 """Pages that were visited in one hour, after an outage perhaps, do not stay together for ever."""
 MOST_DOUBLINGS = 20
+WELL = ("first", "changed", "unchanged", "not-modified")
+"""Outcomes after which a page's own interval says when it is due."""
 LOST_REST = timedelta(minutes=1)
 LONGEST_LOST_REST = timedelta(hours=6)
 DAY = timedelta(days=1)
@@ -120,11 +122,15 @@ def next_due(facts: DueFacts) -> Due:
     return Due(at, found.because, kept, rate.per_day)
 
 
-def due_within(due_at: datetime, bounds: Bounds, *, last_visit_at: datetime, now: datetime) -> datetime:
+def due_within(
+    due_at: datetime, bounds: Bounds, *, last_outcome: str | None, last_visit_at: datetime | None, now: datetime
+) -> datetime:
     """When a page is due whose bounds were changed: sooner where its longest interval is over by then, never later.
 
-    What was set longer holds from the next visit on.
+    What was set longer holds from the next visit on. A page that was not well waits as its site or its back-off says.
     """
+    if last_visit_at is None or last_outcome not in WELL:
+        return due_at
     return min(due_at, max(now, last_visit_at + bounds.most))
 
 

@@ -23,8 +23,6 @@ from ledger.store.models_watch import WatchState
 
 Organizations = Sequence[str] | None
 MAX_LABELS = 20
-WELL = ("first", "changed", "unchanged", "not-modified")
-"""Outcomes after which a page's own interval says when it is due; after others, the site or the back-off does."""
 
 
 @dataclass(frozen=True)
@@ -219,12 +217,12 @@ class WatchPageService:
         watch_tally.apply(tx, tally)
 
     def _bring_forward(self, tx: Tx, row: Row, now: datetime) -> None:
-        """A page that was well and whose longest interval is shorter now does not wait for the old one to be over."""
+        """A page whose longest interval is shorter now does not wait for the old one to be over."""
         due, state = watch_queue.due_to_change(tx, row.id), tx.get(WatchState, row.id)
-        if due is None or state is None or state.last_visit_at is None or state.last_outcome not in WELL:
+        if due is None or state is None:
             return
         bounds = bounds_of(settings_of(row.settings, self._terms.canaries), self._terms.bounds)
-        at = due_within(due.due_at, bounds, last_visit_at=state.last_visit_at, now=now)
+        at = due_within(due.due_at, bounds, last_outcome=state.last_outcome, last_visit_at=state.last_visit_at, now=now)
         if at == due.due_at or watch_queue.pages_in_flight(tx, [row.id]):
             return
         tally = TallyChange()

@@ -270,8 +270,16 @@ def test_page_whose_longest_interval_became_shorter_is_due_sooner_and_never_late
     due_in_h: float, most_h: float, at_h: float
 ) -> None:
     hour = timedelta(hours=1)
-    found = due_within(NOW + due_in_h * hour, Bounds(hour, most_h * hour), last_visit_at=NOW - hour, now=NOW)
-    assert found == NOW + at_h * hour
+    bounds = Bounds(hour, most_h * hour)
+    facts: dict[str, Any] = {"last_visit_at": NOW - hour, "now": NOW}
+    assert due_within(NOW + due_in_h * hour, bounds, last_outcome="unchanged", **facts) == NOW + at_h * hour
+
+
+@pytest.mark.parametrize("outcome", ["failed", "skipped", None])
+def test_shorter_interval_hurries_no_page_that_was_not_well(outcome: str | None) -> None:
+    hour = timedelta(hours=1)
+    facts: dict[str, Any] = {"last_visit_at": NOW - hour, "now": NOW}
+    assert due_within(NOW + 48 * hour, Bounds(hour, hour), last_outcome=outcome, **facts) == NOW + 48 * hour
 
 
 def test_reason_tells_a_fixed_interval_from_a_longest_one() -> None:
